@@ -1,0 +1,27 @@
+"""What every test file shares: where the real files are, and a small thread count."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+# Before torch is imported anywhere: parallel test runs must not oversubscribe the cores.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def root() -> Path:
+    return ROOT
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real files, named by NUNCHI_DATA; the test is skipped where it is missing."""
+    folder = Path(os.environ.get("NUNCHI_DATA", ROOT.parent / "shared" / "data"))
+    if not (folder / "klue-re").is_dir():
+        pytest.skip(f"no real files in {folder}: set NUNCHI_DATA to a folder with klue-re/, klue-ner/, …")
+    return folder
