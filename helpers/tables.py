@@ -1,0 +1,80 @@
+"""Tables and computed sentences for notebooks: what a reader sees between two figures.
+
+Text from data sets is escaped here, so that a sentence with markup shows as text everywhere.
+"""
+
+import hashlib
+import html
+import re
+from typing import Any
+
+import pandas as pd
+
+from helpers.statistics import Comparison, Interval
+
+
+def table(
+    frame: pd.DataFrame, *, caption: str = "", digits: int = 1, best: str | None = None, index: bool = False
+):
+    """Return `frame` as an escaped table; intervals show as `61.2 [59.8, 62.5]`.
+
+    `best` names the column whose largest value makes its row bold.
+    """
+    from pandas.io.formats.style import Styler
+
+    # Styler's random ids would make two runs of one notebook differ.
+    text = frame.map(lambda value: _cell(value, digits))
+    identity = hashlib.sha1((caption + text.to_json(orient="split")).encode()).hexdigest()[:8]
+    styler = (
+        Styler(text, uuid=identity, cell_ids=False).format(escape="html").format_index(escape="html", axis=1)
+    )
+    styler = styler.format_index(escape="html", axis=0) if index else styler.hide(axis="index")
+    numeric = [column for column in frame.columns if _is_numeric(frame[column])]
+    styler = styler.set_properties(subset=numeric, **{"text-align": "right", "white-space": "nowrap"})
+    if best is not None:
+        winner = frame[best].map(lambda value: value[0] if isinstance(value, tuple) else value).idxmax()
+        styler = styler.set_properties(subset=pd.IndexSlice[[winner], :], **{"font-weight": "bold"})
+    return styler.set_caption(html.escape(caption)) if caption else styler
+
+
+def say(template: str, **values: Any):
+    """Return a Markdown sentence whose figures are computed: `say("F1 is {f1:.1f}.", f1=f1)`.
+
+    Strings are escaped, so a name or a sentence from the data cannot become markup.
+    """
+    from IPython.display import Markdown
+
+    return Markdown(template.format(**{name: _inert(value) for name, value in values.items()}))
+
+
+def intervals(frame: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Spread a column of Intervals into `value`, `low` and `high`, as the plots take them."""
+    spread = pd.DataFrame(frame[column].tolist(), columns=["value", "low", "high"], index=frame.index)
+    return pd.concat([frame.drop(columns=[column]), spread], axis=1)
+
+
+def _cell(value: Any, digits: int) -> str:
+    if isinstance(value, Interval):
+        return format(value, f".{digits}f")
+    if isinstance(value, Comparison):
+        return f"{value.difference:+.{digits}f}, p = {value.p:.3f}"
+    if isinstance(value, bool | str):
+        return str(value)
+    if value is None or (isinstance(value, float) and value != value):
+        return "–"
+    if hasattr(value, "dtype") and value.dtype.kind in "iub":
+        return f"{value:,}" if value.dtype.kind != "b" else str(value)
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:,.{digits}f}" if hasattr(value, "__float__") else str(value)
+
+
+def _is_numeric(column: pd.Series) -> bool:
+    return column.map(lambda value: not isinstance(value, str | bool)).all()
+
+
+def _inert(value: Any) -> Any:
+    """Escape strings for HTML and Markdown; leave numbers to their format."""
+    if not isinstance(value, str):
+        return value
+    return re.sub(r"([\\`*_{}\[\]$|])", r"\\\1", html.escape(value, quote=False))
