@@ -1,12 +1,12 @@
 """The benchmark report: `bench.json` for machines, `report.html` for people."""
 
-import json
 import os
 import platform
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 
+from helpers import records
 from tests.benchmarks.harness import Row
 
 PACKAGES = ("torch", "numpy", "scikit-learn", "seqeval", "transformers", "papermill")
@@ -16,9 +16,8 @@ TEMPLATE = Path(__file__).with_name("report.html.j2")
 def write(rows: Sequence[Row], folder: Path) -> None:
     """Write both files, each in one step."""
     folder.mkdir(parents=True, exist_ok=True)
-    figures = json.dumps({"rows": [row.json() for row in rows]}, indent=1, ensure_ascii=False)
-    _replace(folder / "bench.json", figures)
-    _replace(folder / "report.html", page(rows))
+    records.write_json(folder / "bench.json", {"rows": [row.json() for row in rows]})
+    records.write_text(folder / "report.html", page(rows))
 
 
 def page(rows: Sequence[Row]) -> str:
@@ -68,9 +67,3 @@ def _duration(seconds: float | None) -> str:
         return "–"
     factor, unit = next(((f, u) for f, u in ((1, "s"), (1e3, "ms")) if seconds * f >= 1), (1e6, "µs"))
     return f"{seconds * factor:.3g} {unit}"
-
-
-def _replace(path: Path, text: str) -> None:
-    temporary = path.with_suffix(path.suffix + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    temporary.replace(path)
