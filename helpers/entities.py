@@ -7,7 +7,7 @@ predictions to character tags is the business of `helpers.decoding`.
 """
 
 from collections.abc import Sequence
-from itertools import chain
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -58,7 +58,7 @@ def encode(tags: Tags) -> Tagged:
 def decode(tagged: Tagged) -> list[list[str]]:
     """Undo `encode`."""
     names = np.array(TAGS, dtype=object)[tagged.ids].tolist()
-    return [names[a:b] for a, b in zip(tagged.bounds[:-1], tagged.bounds[1:], strict=True)]
+    return [names[a:b] for a, b in pairwise(tagged.bounds)]
 
 
 def from_ids(rows: Sequence[Sequence[int]]) -> Tagged:
