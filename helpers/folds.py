@@ -1,7 +1,7 @@
 """Folds for rows with many labels: iterative stratification, and how well it kept every proportion.
 
-`assign` gives the fold of each row, one vector for classification and spans alike; `holdout` a single held-out
-part, such as a simulated test set. Splits by group live with the corpora that need them.
+`assign` gives the fold of each row, one vector for classification and spans alike; `holdout` gives a single
+part to hold out, such as a simulated test set. Splits by group live with the corpora that need them.
 """
 
 from collections.abc import Sequence
