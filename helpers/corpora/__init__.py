@@ -1,0 +1,211 @@
+"""The four data sets under one roof: one loader per task, one schema per task whatever the source.
+
+A loader checks every row and raises `ValueError` with the file, the row, what was expected and what to do.
+It returns a `datasets.Dataset`; tokenising and scoring happen elsewhere.
+
+    load_relations(source, split)   guid, sentence, subject_entity, object_entity, label, source
+                                    (an entity is {word, start_idx, end_idx, type}; end_idx is inclusive)
+    load_entities(source, split)    guid, sentence, tokens, ner_tags — one token is one character
+    load_techniques(source, split)  id, content, lang, manipulative, techniques, trigger_words ([start, end))
+    load_documents(source, split)   id, title, text
+    load_lambada(source, split)     index, text, answer, candidate
+
+`split` is "train" or "dev" ("validation" is another name for dev). `rows` asks for that many: generated ones
+from the sample, else a seeded subset in the order of the file.
+
+Sources
+-------
+"sample" generates rows (`helpers.sample_world`); "hub" downloads them; "local" reads the folder named by the
+environment variable NUNCHI_DATA; anything else is the path of such a folder, of one data set's folder, or of
+one file. `python -m helpers.corpora FOLDER` fills a folder from the hub.
+
+Your own data
+-------------
+Make a folder like this one and use it as NUNCHI_DATA or as the parameter `data`. A folder with only one of
+the tasks works for the notebooks of that task.
+
+    klue-re/   *train.json  *dev.json    array of objects, the fields of load_relations, labels by name
+               or .jsonl, .parquet; or .csv with `id` and the entities as dict literals (Boostcamp)
+    klue-ner/  *train.tsv   *dev.tsv     per sentence `## <id>`, rows `character<TAB>tag`, an empty line
+               or .json, .jsonl, .parquet with tokens and ner_tags
+    unlp/      *train.parquet            or .csv, .json, .jsonl, the fields of load_techniques. No dev
+                                         file was published: cross-validate, or add a *dev file of your own
+    corpus/    *.jsonl                   {"text"[, "id", "title"]} a line; where there is none, *.txt, each
+                                         one document; a tenth of them, by a hash of the text, is dev
+    lambada/   *test.jsonl               or *dev; Ko-LAMBADA's fields
+    vocabs/    <name>/                   tokenizers, see helpers.tokenization
+
+The name of a file ends with its split (`mine_train.json`, `train-00000-of-00001.parquet`). Each of the
+folders may instead hold what `Dataset.save_to_disk` wrote. Text is UTF-8.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from helpers.corpora import documents as _documents
+from helpers.corpora import klue as _klue
+from helpers.corpora import sources as _sources
+from helpers.corpora import unlp as _unlp
+from helpers.corpora.files import READERS
+from helpers.corpora.klue import ENTITY_TYPES
+from helpers.corpora.splits import document_groups, leak_report, relation_groups, split_by_group
+from helpers.corpora.unlp import TECHNIQUES
+from helpers.entities import TAGS
+from helpers.relations import RELATIONS
+
+if TYPE_CHECKING:
+    from datasets import Dataset, Features
+
+__all__ = [
+    "ENTITY_TYPES",
+    "TECHNIQUES",
+    "document_groups",
+    "leak_report",
+    "load_documents",
+    "load_entities",
+    "load_lambada",
+    "load_relations",
+    "load_techniques",
+    "relation_groups",
+    "split_by_group",
+]
+
+Source = str | os.PathLike
+
+
+def load_relations(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
+    """Load sentences with two entities and the relation between them; `label` is the id in RELATIONS."""
+    raw = _read(_sources.RELATIONS, source, split, rows=rows, seed=seed)
+    checked = _klue.relations(raw.rows, raw.name)
+    return _dataset(checked, _relation_features(), rows=rows, seed=seed)
+
+
+def load_entities(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
+    """Load sentences with one entity tag per character; `sentence` is the tokens joined."""
+    readers = {".tsv": _klue.read_ner_tsv, **READERS}
+    raw = _read(_sources.ENTITIES, source, split, rows=rows, seed=seed, readers=readers)
+    checked = _klue.entities(raw.rows, raw.name, split=_sources.split_name(split))
+    return _dataset(checked, _entity_features(), rows=rows, seed=seed)
+
+
+def load_techniques(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
+    """Load posts with their techniques, in the order of TECHNIQUES.
+
+    Trigger spans that reach outside their post are clipped; `info.description` and the log say how many.
+    """
+    raw = _read(_sources.TECHNIQUES, source, split, rows=rows, seed=seed)
+    checked = _unlp.posts(raw.rows, raw.name)
+    return _dataset(checked.rows, _technique_features(), rows=rows, seed=seed, note=checked.note)
+
+
+def load_documents(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
+    """Load whole documents; outside the sample, a hash of the text decides on which side each one is."""
+    split = _sources.split_name(split)
+    if source == "sample":
+        raw = _sources.from_sample(_sources.DOCUMENTS, split, rows=rows, seed=seed)
+        checked = _documents.documents(raw.rows, raw.name)
+    else:
+        raw = _raw_documents(source)
+        checked = _documents.documents(raw.rows, raw.name)
+        checked = [row for row in checked if _documents.in_dev(row["text"]) == (split == "dev")]
+    return _dataset(checked, _text_features("id", "title", "text"), rows=rows, seed=seed)
+
+
+def load_lambada(source: Source, split: str = "dev", *, rows: int | None = None, seed: int = 0) -> "Dataset":
+    """Load last-sentence cloze items; outside the sample there is only an evaluation split."""
+    raw = _read(_sources.LAMBADA, source, split, rows=rows, seed=seed)
+    checked = _documents.lambada(raw.rows, raw.name)
+    return _dataset(checked, _lambada_features(), rows=rows, seed=seed)
+
+
+def _read(task, source: Source, split: str, *, rows: int | None, seed: int, readers=READERS) -> _sources.Rows:
+    split = _sources.split_name(split)
+    if rows is not None and rows < 1:
+        raise ValueError(f"rows must be at least 1, or None for all, got {rows}")
+    if source == "sample":
+        raw = _sources.from_sample(task, split, rows=rows, seed=seed)
+    elif source == "hub":
+        raw = _sources.from_hub(task, split)
+    else:
+        raw = _sources.from_files(task, split, _sources.place(task, source), readers=readers)
+    if not raw.rows:
+        raise ValueError(f"{raw.name}: no rows in it; is it truncated?")
+    return raw
+
+
+def _raw_documents(source: Source) -> _sources.Rows:
+    if source == "hub":
+        return _sources.from_hub(_sources.DOCUMENTS, "train")
+    path = _sources.place(_sources.DOCUMENTS, source)
+    return _sources.Rows(str(path), _documents.read_folder(Path(path)))
+
+
+def _dataset(
+    checked: list[dict], features: "Features", *, rows: int | None, seed: int, note: str = ""
+) -> "Dataset":
+    """Build the data set in memory, then take the seeded subset, in order, when fewer rows are asked for."""
+    import numpy as np
+    import pyarrow as pa
+    from datasets import Dataset, DatasetInfo
+
+    if rows is not None and rows > len(checked):
+        raise ValueError(f"asked for {rows:,} rows, but there are {len(checked):,}; use rows=None for all")
+    if rows is not None and rows < len(checked):
+        chosen = np.random.default_rng(seed).choice(len(checked), size=rows, replace=False)
+        checked = [checked[i] for i in sorted(chosen)]
+    columns = {name: [row[name] for row in checked] for name in features}
+    table = pa.table(columns, schema=features.arrow_schema)
+    return Dataset(table, info=DatasetInfo(description=note, features=features))
+
+
+def _relation_features() -> "Features":
+    from datasets import ClassLabel, Features, Value
+
+    entity = {
+        "word": Value("string"),
+        "start_idx": Value("int32"),
+        "end_idx": Value("int32"),
+        "type": Value("string"),
+    }
+    text = Value("string")
+    return Features(
+        guid=text,
+        sentence=text,
+        subject_entity=entity,
+        object_entity=dict(entity),
+        label=ClassLabel(names=list(RELATIONS)),
+        source=text,
+    )
+
+
+def _entity_features() -> "Features":
+    from datasets import ClassLabel, Features, List, Value
+
+    text = Value("string")
+    return Features(guid=text, sentence=text, tokens=List(text), ner_tags=List(ClassLabel(names=list(TAGS))))
+
+
+def _technique_features() -> "Features":
+    from datasets import Features, List, Value
+
+    return Features(
+        id=Value("string"),
+        content=Value("string"),
+        lang=Value("string"),
+        manipulative=Value("bool"),
+        techniques=List(Value("string")),
+        trigger_words=List(List(Value("int32"))),
+    )
+
+
+def _lambada_features() -> "Features":
+    from datasets import Features, Value
+
+    return Features({"index": Value("int64"), **_text_features("text", "answer", "candidate")})
+
+
+def _text_features(*names: str) -> "Features":
+    from datasets import Features, Value
+
+    return Features({name: Value("string") for name in names})

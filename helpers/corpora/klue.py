@@ -1,0 +1,184 @@
+"""KLUE: relations (JSON, hub, Boostcamp CSV) and named entities (TSV, hub), checked row by row.
+
+Offsets are KLUE's: `end_idx` is the last character of the word, so `sentence[start_idx:end_idx + 1] == word`.
+The entity TSV carries each sentence twice, as rows and as markup in its comment; rows are read, because
+sentences may contain `<` and `>` of their own.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
+from pathlib import Path
+
+from helpers.corpora.files import check_unique, id_of, parsed, read_text, text_of
+from helpers.entities import TAGS
+from helpers.relations import RELATIONS
+
+ENTITY_TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")
+COMMENT = "## "  # a row is one character and a tab, so no row can begin like this
+
+
+def relations(rows: Sequence[Mapping], name: str) -> list[dict]:
+    """Return relation rows in the one schema, or raise for the first that is wrong."""
+    checked = [_relation(row, f"{name}, row {i}") for i, row in enumerate(rows, 1)]
+    check_unique((row["guid"] for row in checked), name, field="guid")
+    return checked
+
+
+def entities(rows: Sequence[Mapping], name: str, *, split: str) -> list[dict]:
+    """Return entity rows in the one schema; rows without a guid (the hub's) are numbered."""
+    checked = [
+        _entity_sentence(row, name, default_guid=f"{split}-{i:05d}", number=i + 1)
+        for i, row in enumerate(rows)
+    ]
+    check_unique((row["guid"] for row in checked), name, field="guid")
+    return checked
+
+
+def read_ner_tsv(path: Path) -> list[dict]:
+    """Return the sentences of an entity TSV; `line` is where their first character stands.
+
+    Nothing is stripped: a row may be a space (`" \\tO"`) or a hash (`"#\\tO"`).
+    """
+    lines = read_text(path).removesuffix("\n").split("\n")  # what follows the last newline is no empty line
+    sentences, start = [], 0
+    while (end := _next_blank(lines, start, path)) is not None:
+        if end > start:
+            sentences.append(_sentence(lines, start, end, path))
+        start = end + 1
+    return sentences
+
+
+def _next_blank(lines: list[str], start: int, path: Path) -> int | None:
+    try:
+        return lines.index("", start)
+    except ValueError:
+        if start >= len(lines):
+            return None
+        raise ValueError(
+            f"{path}, line {len(lines)}: the file ends inside a sentence (no empty line after it): it is "
+            "truncated, download it again; if the sentence is whole, end the file with an empty line"
+        ) from None
+
+
+def _sentence(lines: list[str], start: int, end: int, path: Path) -> dict:
+    first = start
+    while first < end and lines[first].startswith(COMMENT):
+        first += 1
+    if first in (start, end):
+        wanted = "`## <id>` above the rows" if first == start else "rows below the comment"
+        raise ValueError(f"{path}, line {start + 1}: expected {wanted}, got {lines[start]!r}")
+    guid = lines[first - 1].removeprefix(COMMENT).split("\t")[0]
+    pairs = [line.split("\t") for line in lines[first:end]]
+    for offset, pair in enumerate(pairs):
+        if len(pair) != 2 or len(pair[0]) != 1:
+            raise ValueError(
+                f"{path}, line {first + offset + 1} ({guid}): expected one character, a tab and a tag, "
+                f"got {lines[first + offset]!r}"
+            )
+    return {
+        "guid": guid,
+        "tokens": [character for character, _ in pairs],
+        "ner_tags": [tag for _, tag in pairs],
+        "line": first + 1,
+    }
+
+
+def _relation(row: Mapping, where: str) -> dict:
+    guid = id_of(row, ("guid", "id"), where)
+    where = f"{where} ({guid})"
+    sentence = text_of(row, "sentence", where)
+    subject = _entity(row, "subject_entity", sentence, where)
+    object_ = _entity(row, "object_entity", sentence, where)
+    if subject["start_idx"] <= object_["end_idx"] and object_["start_idx"] <= subject["end_idx"]:
+        raise ValueError(
+            f"{where}: subject and object overlap, {_placed(subject)} and {_placed(object_)}; "
+            "a relation needs two entities"
+        )
+    return {
+        "guid": guid,
+        "sentence": sentence,
+        "subject_entity": subject,
+        "object_entity": object_,
+        "label": _label_id(row.get("label"), RELATIONS, where),
+        "source": str(row.get("source") or ""),
+    }
+
+
+def _entity(row: Mapping, field: str, sentence: str, where: str) -> dict:
+    where = f"{where}, {field}"
+    entity = parsed(row.get(field), where, kind=dict)
+    try:
+        word, kind = entity["word"], entity["type"]
+        start, end = int(entity["start_idx"]), int(entity["end_idx"])
+    except (KeyError, TypeError, ValueError):
+        raise ValueError(f"{where}: expected word, start_idx, end_idx and type, got {entity}") from None
+    if not 0 <= start <= end < len(sentence) or sentence[start : end + 1] != word:
+        raise ValueError(
+            f"{where}: characters {start}–{end} are {sentence[max(start, 0) : end + 1]!r}, not {word!r}; "
+            f"end_idx is inclusive, so {word!r} would be {_offsets(sentence, word)}"
+        )
+    if kind not in ENTITY_TYPES:
+        raise ValueError(f"{where}: unknown type {kind!r}; expected one of {', '.join(ENTITY_TYPES)}")
+    return {"word": word, "start_idx": start, "end_idx": end, "type": kind}
+
+
+def _placed(entity: Mapping) -> str:
+    return f"{entity['word']!r} at {entity['start_idx']}–{entity['end_idx']}"
+
+
+def _offsets(sentence: str, word: str) -> str:
+    at = sentence.find(word) if isinstance(word, str) else -1
+    return f"{at}–{at + len(word) - 1}" if at >= 0 else "nowhere in this sentence"
+
+
+def _entity_sentence(row: Mapping, name: str, *, default_guid: str, number: int) -> dict:
+    guid = str(row.get("guid") or default_guid)
+    where = f"{name}, row {number} ({guid})"
+    tokens, tags = (
+        parsed(row.get(field), f"{where}, {field}", kind=list) for field in ("tokens", "ner_tags")
+    )
+    if not tokens or len(tokens) != len(tags):
+        raise ValueError(f"{where}: {len(tokens)} characters but {len(tags)} tags; expected one tag each")
+    if any(len(token) != 1 for token in tokens):
+        long = next(token for token in tokens if len(token) != 1)
+        raise ValueError(f"{where}: {long!r} is not one character; tags are per character, spaces included")
+    previous = "O"
+    for position, tag in enumerate(tags):
+        if tag not in _TAG_IDS or (tag[0] == "I" and previous[1:] != tag[1:]):
+            raise ValueError(f"{_at(row, where, position, name)}: {_tag_problem(tag, previous)}")
+        previous = tag
+    return {
+        "guid": guid,
+        "sentence": "".join(tokens),
+        "tokens": tokens,
+        "ner_tags": [_TAG_IDS[tag] for tag in tags],
+    }
+
+
+def _at(row: Mapping, where: str, position: int, name: str) -> str:
+    if "line" in row:
+        return f"{name}, line {row['line'] + position} ({row['guid']})"
+    return f"{where}, character {position}"
+
+
+def _tag_problem(tag: str, previous: str) -> str:
+    if tag not in _TAG_IDS:
+        return _unknown(tag, TAGS)
+    return f"{tag} follows {previous}: an entity begins with B-; write B-{tag[2:]}, or mend the tag before"
+
+
+def _label_id(label: str | int, names: Sequence[str], where: str) -> int:
+    if isinstance(label, int) and 0 <= label < len(names):
+        return label
+    if label not in names:
+        raise ValueError(f"{where}: {_unknown(label, names)}")
+    return names.index(label)
+
+
+def _unknown(label: object, names: Sequence[str]) -> str:
+    near = get_close_matches(str(label), names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
+    return f"unknown label {label!r}; {hint}"
+
+
+_TAG_IDS = {tag: i for i, tag in enumerate(TAGS)}

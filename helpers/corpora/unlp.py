@@ -1,0 +1,104 @@
+"""UNLP 2025: posts in two languages, ten manipulation techniques, and the spans that trigger them.
+
+The published file has spans that end after their post, that overlap and that are out of order. The first
+are clipped and counted; the others are left as the annotators made them.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from helpers.corpora.files import check_unique, id_of, parsed, text_of
+
+TECHNIQUES = (
+    "straw_man",
+    "appeal_to_fear",
+    "fud",
+    "bandwagon",
+    "whataboutism",
+    "loaded_language",
+    "glittering_generalities",
+    "euphoria",
+    "cherry_picking",
+    "cliche",
+)
+FLAGS = {True: True, False: False, "True": True, "False": False, "true": True, "false": False}
+
+log = logging.getLogger(__name__)
+
+
+class Posts(NamedTuple):
+    """Checked rows, and a sentence on what had to be mended ("" when nothing)."""
+
+    rows: list[dict]
+    note: str
+
+
+def posts(rows: Sequence[Mapping], name: str) -> Posts:
+    """Return posts in the one schema; spans out of range are clipped, counted and logged."""
+    checked = [_post(row, f"{name}, row {i}") for i, row in enumerate(rows, 1)]
+    check_unique((row["id"] for row in checked), name, field="id")
+    given = [span for row in checked for span in row["trigger_words"]]
+    cut = [span for row in checked for span in clip(row["trigger_words"], len(row["content"]))]
+    outside = sum(before != after for before, after in zip(given, cut, strict=True))
+    note = ""
+    if outside:
+        empty = sum(start >= end for start, end in cut)
+        note = (
+            f"{name}: {outside:,} of {len(given):,} trigger spans reach outside their post; "
+            f"{outside - empty:,} clipped, {empty:,} dropped as empty"
+        )
+        log.warning(note)
+    return Posts([{**row, "trigger_words": _inside(row)} for row in checked], note)
+
+
+def clip(spans: Sequence[Sequence[int]], length: int) -> list[list[int]]:
+    """Cut half-open spans to `[0, length)`, one for one; a span wholly outside comes back empty.
+
+    >>> clip([[2, 9], [8, 9]], 8)
+    [[2, 8], [8, 8]]
+    """
+    return [[max(start, 0), min(end, length)] for start, end in spans]
+
+
+def _inside(post: Mapping) -> list[list[int]]:
+    return [span for span in clip(post["trigger_words"], len(post["content"])) if span[0] < span[1]]
+
+
+def _post(row: Mapping, where: str) -> dict:
+    key = id_of(row, ("id",), where)
+    where = f"{where} ({key})"
+    names = _list(row, "techniques", where)
+    unknown = [name for name in names if name not in TECHNIQUES]
+    if unknown:
+        raise ValueError(
+            f"{where}: unknown technique {unknown[0]!r}; expected names among {', '.join(TECHNIQUES)}, "
+            "separated by commas"
+        )
+    flag = row.get("manipulative", bool(names))
+    if flag not in FLAGS:
+        raise ValueError(f"{where}: manipulative must be true or false, got {flag!r}")
+    return {
+        "id": key,
+        "content": text_of(row, "content", where),
+        "lang": text_of(row, "lang", where),
+        "manipulative": FLAGS[flag],
+        "techniques": [name for name in TECHNIQUES if name in names],
+        "trigger_words": [_span(span, where) for span in _list(row, "trigger_words", where)],
+    }
+
+
+def _list(row: Mapping, field: str, where: str) -> list:
+    """Return a list field; None and the empty cell of a CSV mean no entries."""
+    value = row.get(field)
+    if value is None or value in ("", "nan"):
+        return []
+    return parsed(value, f"{where}, {field}", kind=list)
+
+
+def _span(span: Sequence[int], where: str) -> list[int]:
+    try:
+        start, end = (int(edge) for edge in span)
+    except (TypeError, ValueError):
+        raise ValueError(f"{where}: a trigger span is [start, end], got {span!r}") from None
+    return [start, end]
