@@ -1,0 +1,84 @@
+"""Keep the state of a training run on disk, so that a killed run goes on where it stopped.
+
+Tensors go to safetensors, the rest to JSON, never to pickles. A checkpoint is written beside its place and
+renamed, so it is complete or absent; older ones go away once a newer one stands.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+from torch.optim import Optimizer
+
+Tensors = Mapping[str, Tensor]
+
+
+def save(folder: str | Path, step: int, *, groups: Mapping[str, Tensors], state: Mapping[str, Any]) -> Path:
+    """Write `folder/step-<step>/` with a safetensors file per group and state.json; drop older steps."""
+    folder = Path(folder)
+    place, partial = folder / f"step-{step:08d}", folder / f".step-{step:08d}.partial"
+    try:
+        _write(partial, groups, state)
+        shutil.rmtree(place, ignore_errors=True)
+        partial.rename(place)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        kept = latest(folder)
+        raise OSError(
+            f"could not write checkpoint {place} ({error}); "
+            f"{f'{kept.name} is intact' if kept else 'there is no earlier one'}: "
+            "free some space and run the same call again to go on from there"
+        ) from error
+    for old in _complete(folder)[:-1]:
+        shutil.rmtree(old, ignore_errors=True)
+    return place
+
+
+def latest(folder: str | Path) -> Path | None:
+    """Return the newest complete checkpoint below folder, if any."""
+    return next(reversed(_complete(Path(folder))), None)
+
+
+def load(checkpoint: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
+    """Return the tensor groups by name, and the state."""
+    groups = {path.stem: load_file(path) for path in sorted(checkpoint.glob("*.safetensors"))}
+    return groups, json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+
+
+def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
+    """Return the state of an optimizer as one flat group: `{"0.exp_avg": …}`."""
+    state = optimizer.state_dict()["state"]
+    return {f"{index}.{name}": value for index, values in state.items() for name, value in values.items()}
+
+
+def load_optimizer(optimizer: Optimizer, tensors: Tensors) -> None:
+    """Put back what `optimizer_tensors` gave; settings such as the learning rate stay as they are."""
+    state: dict[int, dict[str, Tensor]] = {}
+    for key, value in tensors.items():
+        index, name = key.split(".", 1)
+        state.setdefault(int(index), {})[name] = value
+    optimizer.load_state_dict({"state": state, "param_groups": optimizer.state_dict()["param_groups"]})
+
+
+def _complete(folder: Path) -> list[Path]:
+    return sorted(folder.glob("step-*"))
+
+
+def _write(partial: Path, groups: Mapping[str, Tensors], state: Mapping[str, Any]) -> None:
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    for name, tensors in groups.items():
+        save_file(
+            {key: value.detach().cpu().contiguous() for key, value in tensors.items()},
+            partial / f"{name}.safetensors",
+        )
+    (partial / "state.json").write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
+    for path in partial.iterdir():
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
