@@ -1,0 +1,85 @@
+"""Documents whose nouns come back: a small cast, introduced once and mentioned again near and far.
+
+Planted truth (`PLANTED`): names of people, places and organisations in dev never occur in train, and a
+share of the things neither, so the later mention of a noun can be copied from its document but not
+remembered; some documents contain pronouns, the others none. Facts hold through a document: who leads
+what, where it stands.
+"""
+
+from collections.abc import Iterator
+from random import Random
+
+from . import document_templates as templates
+from . import lexicon, quantities
+from .streams import check, stream
+from .templates import Draft, Filler
+from .wordlists import BODY_SUFFIXES, CRAFT_TITLES, EVENTS, FIRM_SUFFIXES, SURNAMES, THINGS
+
+PLANTED = {
+    "sentences": (5, 25),  # shortest and longest document
+    "pronoun_share": 0.4,  # documents with at least one pronoun
+    "held_out_things": 0.3,  # share of things kept for dev
+}
+
+
+def documents(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
+    """Yield `rows` documents: id, title, text; a newline ends a paragraph."""
+    check(split, rows)
+    for index in range(rows):
+        rng = stream("documents", split, seed, index)
+        names = cast(rng, split)
+        yield {
+            "id": f"sample-doc-{split}-{index:05d}",
+            "title": names[rng.choice("ALOE")],
+            "text": _paragraphs(rng, [sentence(t, names) for t in _outline(rng)]),
+        }
+
+
+def cast(rng: Random, split: str) -> dict[str, str]:
+    """Draw the names that a document keeps to: see `document_templates` for the slots."""
+    surname = rng.sample(SURNAMES, 2)
+    first, second = rng.sample(things(split), 2)
+    return {
+        "A": surname[0] + lexicon.given_name(rng, split),
+        "B": surname[1] + lexicon.given_name(rng, split),
+        "L": lexicon.town(rng, split),
+        "M": lexicon.town(rng, split),
+        "O": lexicon.stem(rng, split) + rng.choice((*FIRM_SUFFIXES, *BODY_SUFFIXES[3:])),
+        "E": f"{lexicon.stem(rng, split)} {rng.choice(EVENTS)}",
+        "N": first,
+        "K": second,
+        "T": rng.choice(CRAFT_TITLES),
+        "Y": quantities.year(rng),
+        "D": f"{rng.randrange(1, 13)}월 {rng.randrange(1, 29)}일",
+    }
+
+
+def things(split: str) -> tuple[str, ...]:
+    """Things that a split talks about; dev knows them all."""
+    kept = round(len(THINGS) * (1 - PLANTED["held_out_things"]))
+    return THINGS if split == "dev" else THINGS[:kept]
+
+
+def sentence(template: str, names: dict[str, str]) -> str:
+    draft = Draft()
+    draft.add(template, lambda slot: Filler(names[slot]))
+    return draft.text
+
+
+def _outline(rng: Random) -> list[str]:
+    """Choose the templates of a document: opening, introduction, body in any order, closing."""
+    low, high = PLANTED["sentences"]
+    size = min(high, low + int(rng.expovariate(1 / 8)))
+    opening = rng.choice(templates.OPENINGS[rng.choice(tuple(templates.OPENINGS))])
+    middle = rng.sample(templates.INTRODUCTIONS, 2) + rng.sample(templates.BODIES, size - 4)
+    if rng.random() < PLANTED["pronoun_share"]:
+        for pronoun in rng.sample(templates.PRONOUNS, rng.randrange(1, 4)):
+            middle[rng.randrange(2, len(middle)) if len(middle) > 2 else -1] = pronoun
+    return [opening, *middle, rng.choice(templates.CLOSINGS)]
+
+
+def _paragraphs(rng: Random, sentences: list[str]) -> str:
+    text = sentences[0]
+    for place, following in enumerate(sentences[1:], 1):
+        text += ("\n" if place % rng.randrange(4, 7) == 0 else " ") + following
+    return text
