@@ -80,7 +80,7 @@ def write(notebook: str, *, question: str, verdict: str, headline: Sequence[Mapp
         folder(notebook) / "metrics.json",
         {"question": question, "verdict": verdict, "headline": figures, **extra},
     )
-    return pd.DataFrame(figures).set_index("name")
+    return pd.DataFrame(figures).set_index("name").rename_axis(None)
 
 
 def plain(value: Any, *, where: str = "value") -> Any:

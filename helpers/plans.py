@@ -1,0 +1,218 @@
+"""Plans: which notebooks a suite runs, with which parameters, and which of them are already done.
+
+A suite is a folder of `<notebook>.yaml` files, `params/<suite>`, beside `notebooks/`. The plan is made and
+checked without starting a kernel or importing anything heavy, so an up-to-date suite costs next to nothing.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from helpers import parameters
+from helpers.records import ROOT
+
+REPORT_FILES = ("report.html", "notebook.ipynb", "metrics.json", "run.json")
+# Millions of parameters, from the models' own files; a name not listed gets no estimate.
+BACKBONES = {
+    "klue/bert-base": 111,
+    "klue/roberta-small": 68,
+    "klue/roberta-base": 111,
+    "klue/roberta-large": 337,
+    "monologg/koelectra-base-v3-discriminator": 113,
+    "kakaobank/kf-deberta-base": 185,
+    "google-bert/bert-base-multilingual-cased": 178,
+    "bert-base-multilingual-cased": 178,
+    "FacebookAI/xlm-roberta-base": 278,
+    "FacebookAI/xlm-roberta-large": 560,
+    "xlm-roberta-base": 278,
+    "xlm-roberta-large": 560,
+    "microsoft/mdeberta-v3-base": 279,
+    "google/gemma-2-27b-it": 27_227,
+    "google/gemma-2-27b": 27_227,
+    "google/gemma-2-9b-it": 9_242,
+    "google/gemma-2-2b": 2_614,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """One notebook to run: its source, its resolved parameters, and where its report goes."""
+
+    notebook: Path
+    suite: str
+    folder: Path
+    values: dict[str, Any]
+    overrides: dict[str, Any]
+
+    @property
+    def name(self) -> str:
+        return self.notebook.stem
+
+
+def make(suite: Path, *, out: Path | None = None, only: Sequence[str] = ()) -> list[Task]:
+    """Return the suite's tasks in the order of their names; ValueError lists every problem found at once."""
+    suite = suite.resolve()
+    files = sorted(suite.glob("*.yaml")) if suite.is_dir() else []
+    if not files:
+        raise ValueError(f"no parameter files in {suite}; expected a folder of <notebook>.yaml files")
+    home = suite.parent.parent if (suite.parent.parent / "notebooks").is_dir() else ROOT
+    reports = (out or home / "reports").resolve() / suite.name
+    tasks, problems = [], [f"{path.name}: rename it to .yaml" for path in sorted(suite.glob("*.yml"))]
+    for file in _selected(files, only):
+        try:
+            tasks.append(_task(file, home / "notebooks", reports))
+        except ValueError as error:
+            problems += [f"{suite.name}/{file.name}: {line}" for line in str(error).split("\n")]
+    if problems:
+        raise ValueError("\n".join(problems))
+    return tasks
+
+
+def fingerprint(task: Task) -> dict[str, str]:
+    """Return a digest of each thing a run depends on; a run is done again when one of them changes."""
+    notebook = parameters.load_notebook(task.notebook)
+    cells = [
+        (cell["cell_type"], cell["source"], cell.get("metadata", {}).get("tags"))
+        for cell in notebook["cells"]
+    ]
+    return {
+        "notebook": _digest(json.dumps(cells)),
+        "parameters": _digest(json.dumps(task.values, sort_keys=True)),
+        "helpers": _digest_files(_helper_files()),
+        "pins": _digest_files([ROOT / "requirements.txt"]),
+        "data": _digest(_data_state(task.values.get("data", "sample"))),
+    }
+
+
+def why_stale(task: Task) -> str | None:
+    """Return why the task has to run, or None when its last good run still stands."""
+    missing = [name for name in REPORT_FILES if not (task.folder / name).is_file()]
+    if len(missing) == len(REPORT_FILES):
+        return "never run"
+    if "run.json" in missing:
+        return "no run.json"
+    run = json.loads((task.folder / "run.json").read_text(encoding="utf-8"))
+    if run["status"] != "ok":
+        return "failed last time"
+    if missing:
+        return f"{missing[0]} is missing"
+    now = fingerprint(task)
+    changed = [name for name, digest in now.items() if run["fingerprint"].get(name) != digest]
+    return f"{' and '.join(changed)} changed" if changed else None
+
+
+def needs_hub(values: dict[str, Any]) -> bool:
+    """Tell whether a parameter asks for the hub: `data: hub`, or a model `owner/name` that is no folder."""
+    return any(text == "hub" or _is_hub_name(text) for text in _texts(values.values()))
+
+
+def estimate(values: dict[str, Any]) -> list[str]:
+    """Return what the parameters say about a run's size: grid, models, steps, memory; empty when nothing.
+
+    The grid counts every combination of the list-valued parameters, an upper bound: a notebook may cross only
+    some. Memory is weights, gradients and Adam's two moments in 32 bits (16 bytes a parameter), or the frozen
+    weights alone in 16 bits when LoRA is on; activations come on top.
+    """
+    lists = {name: value for name, value in values.items() if isinstance(value, list) and len(value) > 1}
+    grid = " × ".join(f"{name} {len(value)}" for name, value in lists.items())
+    lines = [f"grid: {grid} = at most {prod(map(len, lists.values()))} combinations"] if lists else []
+    named = [text for text in dict.fromkeys(_texts(values.values())) if _is_hub_name(text)]
+    lines += [f"model: {name}, {_memory(name, lora=bool(values.get('lora')))}" for name in named]
+    rows, epochs, batch = (
+        _first(values, names) for names in (("train_rows", "rows"), ("epochs",), ("batch_size",))
+    )
+    if rows and epochs and batch:
+        lines.append(
+            f"steps: {rows} rows × {epochs} epochs / batch {batch} = {-(-rows // batch) * epochs:.0f} a run"
+        )
+    return lines
+
+
+def _task(file: Path, notebooks: Path, reports: Path) -> Task:
+    path = notebooks / f"{file.stem}.ipynb"
+    if not path.is_file():
+        names = sorted(p.stem for p in notebooks.glob("*.ipynb"))
+        close = difflib.get_close_matches(file.stem, names, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]}?" if close else f"found: {', '.join(names) or 'none'}"
+        raise ValueError(f"there is no notebook {path.name} in {notebooks}; {hint}")
+    overrides = parameters.read(file)
+    known = parameters.declared(parameters.load_notebook(path))
+    values, complaints = parameters.resolve(known, overrides)
+    if complaints:
+        raise ValueError("\n".join(complaints))
+    given = {name: values[name] for name in overrides}
+    return Task(path, suite=reports.name, folder=reports / file.stem, values=values, overrides=given)
+
+
+def _selected(files: Sequence[Path], only: Sequence[str]) -> list[Path]:
+    """Return the files whose names start with one of `only`; `4` stands for `04`."""
+    prefixes = {f"{int(word):02d}" if word.isdigit() else word for word in only}
+    for prefix in sorted(prefixes):
+        if not any(file.stem.startswith(prefix) for file in files):
+            raise ValueError(f"--only {prefix} matches nothing; there are {', '.join(f.stem for f in files)}")
+    return [file for file in files if not only or file.stem.startswith(tuple(prefixes))]
+
+
+def _helper_files() -> list[Path]:
+    return sorted(p for p in (ROOT / "helpers").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _digest_files(files: Iterable[Path]) -> str:
+    """Digest names and contents: reading takes milliseconds, and a fresh clone changes every time."""
+    total = hashlib.sha256()
+    for file in files:
+        total.update(f"{file.relative_to(ROOT)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
+    return total.hexdigest()[:16]
+
+
+def _data_state(source: Any) -> str:
+    """Name the data: the source itself, plus names, sizes and times of the files in a local folder."""
+    place = os.environ.get("NUNCHI_DATA", "") if source == "local" else str(source)
+    folder = Path(place).expanduser() if place not in ("", "sample", "hub") else None
+    if folder is None or not folder.exists():
+        return str(source)
+    files = sorted(p for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else [folder]
+    return json.dumps([(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files])
+
+
+def _texts(values: Iterable[Any]) -> Iterable[str]:
+    for value in values:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, list):
+            yield from _texts(value)
+        elif isinstance(value, dict):
+            yield from _texts(value.values())
+
+
+def _is_hub_name(text: str) -> bool:
+    return bool(re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+", text)) and not Path(text).exists()
+
+
+def _memory(name: str, *, lora: bool) -> str:
+    if name not in BACKBONES:
+        return "size unknown"
+    millions = BACKBONES[name]
+    size = f"{millions / 1000:.1f} G" if millions >= 1000 else f"{millions} M"
+    need = millions * (2 if lora else 16) / 1000
+    return (
+        f"{size} parameters, at least {need:.1f} GB {'for frozen 16-bit weights' if lora else 'to fine-tune'}"
+    )
+
+
+def _first(values: dict[str, Any], names: Sequence[str]) -> Any:
+    found = [values[name] for name in names if type(values.get(name)) in (int, float)]
+    return found[0] if found else None
