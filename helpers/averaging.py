@@ -31,7 +31,8 @@ class _Average:
         if moment.epoch < self.start or not self.every(moment):
             return
         current = trained_weights(model)
-        if self._weights:
+        if self._weights:  # by name: a resumed average has its own order, and may be on another device
+            self._weights = {name: self._weights[name].to(value.device) for name, value in current.items()}
             self.update(list(self._weights.values()), list(current.values()), self.count)
         else:
             self._weights = {name: value.clone() for name, value in current.items()}
