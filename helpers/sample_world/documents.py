@@ -13,7 +13,7 @@ from . import document_templates as templates
 from . import lexicon, quantities
 from .streams import check, stream
 from .templates import Draft, Filler
-from .wordlists import BODY_SUFFIXES, CRAFT_TITLES, EVENTS, FIRM_SUFFIXES, SURNAMES, THINGS
+from .wordlists import BODY_SUFFIXES, CRAFTS, EVENTS, FIRM_SUFFIXES, SURNAMES, THINGS
 
 PLANTED = {
     "sentences": (5, 25),  # shortest and longest document
@@ -48,7 +48,7 @@ def cast(rng: Random, split: str) -> dict[str, str]:
         "E": f"{lexicon.stem(rng, split)} {rng.choice(EVENTS)}",
         "N": first,
         "K": second,
-        "T": rng.choice(CRAFT_TITLES),
+        "T": rng.choice(CRAFTS),
         "Y": quantities.year(rng),
         "D": f"{rng.randrange(1, 13)}월 {rng.randrange(1, 29)}일",
     }

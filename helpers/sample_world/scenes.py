@@ -1,242 +1,243 @@
-"""Scenes: one sentence about two or three topics of a circle, with every mention and every stated fact.
+"""Scenes: one sentence about a few people and organisations of a circle, and every fact it states.
 
-A scene knows the label of each ordered pair of its mentions; choosing which pair becomes a row is left
-to `relations`.
+A scene knows the label of each ordered pair of its mentions; which pair becomes a row is left to
+`relations`.
 """
 
-from dataclasses import dataclass, field
 from functools import cache
 from random import Random
+from typing import NamedTuple
 
 from . import relation_templates as templates
-from .streams import seen_in
+from .streams import seen_in, zipf
 from .templates import Draft, Filler, Mention, slots
-from .world import Actor, Circle
+from .world import Circle, Entity
 
-INVERSE = (
-    {
-        "per:employee_of": "org:top_members/employees",
-        "org:top_members/employees": "per:employee_of",
-        "per:parents": "per:children",
-        "per:children": "per:parents",
-        "org:member_of": "org:members",
-        "org:members": "org:member_of",
-    }
-    | {
-        f"per:{r}": f"per:{r}"
-        for r in ("spouse", "siblings", "other_family", "colleagues", "alternate_names")
-    }
-    | {"org:alternate_names": "org:alternate_names"}
+TOP, JOB, TITLE = "org:top_members/employees", "per:employee_of", "per:title"
+_SYMMETRIC = (
+    "org:alternate_names",
+    "per:alternate_names",
+    "per:spouse",
+    "per:siblings",
+    "per:other_family",
+    "per:colleagues",
 )
-TOP, TITLE = "org:top_members/employees", "per:title"
-_CLOSE = {"aka", "parent", "child", "sib", "spouse", "kin", "by", "staff", "over", "unit", "mate", "job"}
+INVERSE = {
+    JOB: TOP,
+    TOP: JOB,
+    "per:parents": "per:children",
+    "per:children": "per:parents",
+    "org:member_of": "org:members",
+    "org:members": "org:member_of",
+    **dict(zip(_SYMMETRIC, _SYMMETRIC, strict=True)),
+}
+# Objects of one topic that have something to do with each other, though the sentence does not say what.
+_CLOSE = {"parent", "child", "sib", "spouse", "kin", "by", "staff", "over", "unit", "mate", "job"}
+_AGREEMENT = {
+    "child": ("아들", "딸"),
+    "spouse": ("남편", "아내"),
+    "parent": ("아버지", "어머니"),
+    "sibling": ("남동생", "여동생"),
+}
 
 
-@dataclass
 class Scene:
-    """A sentence with its mentions; `facts` maps (subject, object) positions in `mentions` to a relation."""
+    """A sentence with its mentions; `facts` maps (subject, object) positions in `mentions` to relations."""
 
-    draft: Draft = field(default_factory=Draft)
-    facts: dict[tuple[int, int], str] = field(default_factory=dict)
-    vague: set[tuple[int, int]] = field(
-        default_factory=set
-    )  # implied but not stated: neither fact nor negative
+    def __init__(self) -> None:
+        self.draft = Draft()
+        self.facts: dict[tuple[int, int], str] = {}
+        self.vague: set[tuple[int, int]] = set()  # perhaps true, not stated: neither fact nor negative
+
+    @property
+    def text(self) -> str:
+        return self.draft.text
 
     @property
     def mentions(self) -> list[Mention]:
         return self.draft.mentions
 
-    def pairs(self, relation: str) -> list[tuple[int, int]]:
-        """Ordered pairs of mentions that carry a label."""
-        if relation != "no_relation":
-            return [pair for pair, label in self.facts.items() if label == relation]
-        size = range(len(self.mentions))
-        free = ((i, j) for i in size for j in size if i != j and self.mentions[i].label in ("PER", "ORG"))
-        return [p for p in free if p not in self.facts and p not in self.vague and not self._same(*p)]
-
-    def _same(self, i: int, j: int) -> bool:
-        return self.mentions[i].key is self.mentions[j].key
+    def mention(self, entity: Entity) -> int:
+        """Name an entity at the end of the draft; return the mention's position."""
+        self.draft.mention(Filler(entity.name, entity.kind, entity))
+        return len(self.mentions) - 1
 
     def state(self, subject: int, relation: str, thing: int) -> None:
+        """Record a fact and its inverse; where no inverse relation exists, that way round stays vague."""
         self.facts[subject, thing] = relation
-        if relation in INVERSE:
+        if relation in INVERSE and self.mentions[thing].label in ("PER", "ORG"):
             self.facts[thing, subject] = INVERSE[relation]
-        elif self.mentions[thing].label in ("PER", "ORG"):
+        else:
             self.vague.add((thing, subject))
+
+    def pairs(self, relation: str) -> list[tuple[int, int]]:
+        """Ordered pairs of mentions that carry a label; no_relation is what is neither stated nor vague."""
+        if relation != "no_relation":
+            return [pair for pair, label in self.facts.items() if label == relation]
+        actors = [i for i, m in enumerate(self.mentions) if m.label in ("PER", "ORG")]
+        free = (
+            (i, j) for i in actors for j, m in enumerate(self.mentions) if m.key is not self.mentions[i].key
+        )
+        return [pair for pair in free if pair not in self.facts and pair not in self.vague]
+
+
+def scene(rng: Random, circle: Circle, split: str, *, relation: str) -> Scene:
+    """Write a sentence that states `relation` (unless it is no_relation) among other things."""
+    narrator = _Narrator(rng, circle, split)
+    if relation in INVERSE and rng.random() < 0.5:
+        relation = INVERSE[relation]
+    if relation in (JOB, TITLE, "no_relation") and rng.random() < 0.25:
+        narrator.roster()
+    else:
+        narrator.story(relation)
+    return narrator.scene
+
+
+class _Plan(NamedTuple):
+    """Templates chosen for one topic: attribute before the name, gloss after it, predicates."""
+
+    before: str
+    after: str
+    clauses: list[str]
+
+
+class _Narrator:
+    def __init__(self, rng: Random, circle: Circle, split: str) -> None:
+        self.rng, self.circle, self.split, self.scene = rng, circle, split, Scene()
+
+    def story(self, relation: str) -> None:
+        """Tell about one to three topics, one of which has the wanted relation."""
+        count = self.rng.choices((1, 2, 3), (0.12, 0.48, 0.4))[0]
+        goal, told = self.rng.randrange(count), []
+        for place in range(count):
+            wanted = relation if place == goal else "no_relation"
+            told.append(self._topic(wanted, told))
+            if place:
+                self.scene.draft.write(self.rng.choice(templates.JOINTS))
+            elif self.rng.random() < 0.12:
+                self.scene.draft.add(self.rng.choice(templates.LEADS), lambda _: Filler(told[0].name))
+            self._segment(told[-1], wanted)
+        self.scene.draft.write(self.rng.choice(templates.ENDINGS))
+
+    def roster(self) -> None:
+        """List who was there, each with employer and post: many pairs of the same types, few related."""
+        opening, closing = self.rng.choice(templates.ROSTER_FRAMES)
+        host = self.rng.choice(self.circle.groups)
+        self._unit(host, opening)
+        for place, person in enumerate(self.rng.sample(self.circle.people, self.rng.choice((2, 3, 3, 4)))):
+            self.scene.draft.write(", " if place else "")
+            before, after = self.rng.choice(templates.ROSTER_ITEMS)
+            stated = self._unit(person, before)
+            at = self.scene.mention(person)
+            self._settle(person, at, stated + self._unit(person, after))
+        self._unit(host, closing)
+
+    def _topic(self, relation: str, told: list[Entity]) -> Entity:
+        """Somebody new: of the relation's kind, else mostly of the same kind as the last topic."""
+        kind = relation[:3].upper()
+        if relation == "no_relation":
+            kind = told[-1].kind if told and self.rng.random() < 0.6 else self.rng.choice(("PER", "ORG"))
+        return zipf(self.rng, [actor for actor in self.circle.actors(kind) if actor not in told])
+
+    def _segment(self, topic: Entity, relation: str) -> None:
+        plan = self._plan(topic.kind, relation)
+        stated = self._unit(topic, plan.before)
+        at = self.scene.mention(topic)
+        stated += self._unit(topic, plan.after)
+        self._unit(topic, "[은] ")
+        for place, clause in enumerate(plan.clauses):
+            self.scene.draft.write(self.rng.choice(templates.WITHIN) if place else "")
+            stated += self._unit(topic, clause)
+        self._settle(topic, at, stated)
+
+    def _plan(self, kind: str, relation: str) -> _Plan:
+        """Choose templates that do not state the same fact twice, one of them the wanted relation."""
+        rng = self.rng
+        offers = [
+            (place, rng.choice(units(kind, place, self.split))) for place in ("BEFORE", "AFTER", "CLAUSES")
+        ]
+        wanted = [rng.choice(wordings(relation, self.split))] if relation != "no_relation" else []
+        kept = [
+            offer for offer, chance in zip(offers, (0.4, 0.25, 0.45), strict=True) if rng.random() < chance
+        ]
+        aside = ("CLAUSES", rng.choice(units(kind, "ASIDES", self.split)))
+        chosen: dict[str, list[str]] = {"BEFORE": [], "AFTER": [], "CLAUSES": []}
+        used: set[str] = set()
+        for place, template in [*wanted, *kept, aside]:
+            facts = set(slots(template)) & templates.SLOTS[kind].keys()
+            full = len(chosen[place]) > (place == "CLAUSES") or (template == aside[1] and chosen["CLAUSES"])
+            if not full and not facts & used:
+                chosen[place].append(template)
+                used |= facts
+        rng.shuffle(chosen["CLAUSES"])
+        return _Plan("".join(chosen["BEFORE"]), "".join(chosen["AFTER"]), chosen["CLAUSES"])
+
+    def _unit(self, topic: Entity, template: str) -> list[tuple[str, int]]:
+        """Write a template about a topic; return (slot, mention) of what it names."""
+        bound: dict[str, Entity] = {}
+        named: list[tuple[str, int]] = []
+
+        def fill(slot: str) -> Filler:
+            if slot.startswith("="):
+                return Filler(_AGREEMENT[slot[1:]][topic.woman])
+            thing = self._thing(topic, slot, bound)
+            named.append((slot, len(self.scene.mentions)))
+            return Filler(thing.name, thing.kind, thing)
+
+        self.scene.draft.add(template, fill)
+        return named
+
+    def _thing(self, topic: Entity, slot: str, bound: dict[str, Entity]) -> Entity:
+        if slot.startswith("x."):
+            return self._bystander(topic, slot[2:])
+        if slot in ("role", "staff"):  # the post of the person named in the same template
+            staff = bound.setdefault("staff", self.rng.choice(topic.facts[TOP]))
+            return staff if slot == "staff" else staff.post
+        if slot == "post":
+            return topic.post
+        return self.rng.choice(topic.facts[templates.SLOTS[topic.kind][slot]])
+
+    def _bystander(self, topic: Entity, kind: str) -> Entity:
+        """Somebody or something of the circle about which the sentence states nothing."""
+        rng, named = self.rng, {id(m.key) for m in self.scene.mentions}
+        if kind in ("PER", "ORG"):
+            others = [actor for actor in self.circle.actors(kind) if actor is not topic]
+            return rng.choice([actor for actor in others if id(actor) not in named] or others)
+        owner = rng.choice([actor for actor in self.circle.people if actor is not topic])
+        if kind == "ROLE":
+            return rng.choice((owner.post, *owner.facts[TITLE]))
+        if kind == "NOH" or (kind in ("POH", "LOC", "DAT") and rng.random() < 0.5):
+            owner = rng.choice([actor for actor in self.circle.groups if actor is not topic])
+        return rng.choice(owner.facts[rng.choice(templates.SOURCES[owner.kind, kind])])
+
+    def _settle(self, topic: Entity, at: int, stated: list[tuple[str, int]]) -> None:
+        """State the facts about a topic that has now been mentioned, and set aside what is only implied."""
+        relations, where = templates.SLOTS[topic.kind], dict(stated)
+        for slot, thing in stated:
+            if slot in relations:
+                self.scene.state(at, relations[slot], thing)
+        if "job" in where and "post" in where:
+            self.scene.state(where["job"], TOP, where["post"])
+        if "role" in where:
+            self.scene.state(at, TOP, where["role"])
+            self.scene.state(where["staff"], TITLE, where["role"])
+        for a, i in stated:
+            for b, j in stated:
+                if i != j and ("aka" in (a, b) or {a, b} <= _CLOSE) and (i, j) not in self.scene.facts:
+                    self.scene.vague.add((i, j))
 
 
 @cache
 def units(kind: str, place: str, split: str) -> tuple[str, ...]:
-    """Templates of a topic kind for a place in the sentence: BEFORE, AFTER, CLAUSES or ASIDES."""
-    prefix = "PERSON" if kind == "PER" else "GROUP"
+    """Templates for a place in the sentence: BEFORE, AFTER, CLAUSES or ASIDES."""
+    prefix = {"PER": "PERSON", "ORG": "GROUP"}[kind]
     return tuple(seen_in(getattr(templates, f"{prefix}_{place}"), split))
 
 
 @cache
 def wordings(relation: str, split: str) -> tuple[tuple[str, str], ...]:
     """All (place, template) that state a relation about a topic."""
-    kind = "PER" if relation.startswith("per:") else "ORG"
-    slot = next(s for s, r in templates.SLOTS[kind].items() if r == relation)
+    kind = relation[:3].upper()
+    naming = {slot for slot, name in templates.SLOTS[kind].items() if name == relation}
     places = ("BEFORE", "AFTER", "CLAUSES")
-    return tuple((place, t) for place in places for t in units(kind, place, split) if slot in slots(t))
-
-
-def scene(rng: Random, circle: Circle, split: str, *, relation: str | None) -> Scene:
-    """Write a sentence that states `relation` (or nothing in particular) among other things."""
-    count = rng.choices((1, 2, 3), (0.12, 0.5, 0.38))[0]
-    goal = rng.randrange(count)
-    result, taken = Scene(), []
-    if rng.random() < 0.5 and relation in INVERSE:
-        relation = INVERSE[relation]
-    for position in range(count):
-        wanted = relation if position == goal else None
-        topic = _topic(rng, circle, wanted, taken)
-        if position == goal and rng.random() < 0.13:
-            _lead(rng, result, topic, taken)
-        taken.append(topic)
-        if position:
-            result.draft.write(rng.choice(templates.JOINTS))
-        _Segment(rng, circle, split, result, topic).write(wanted)
-    result.draft.write(rng.choice(templates.ENDINGS))
-    return result
-
-
-def _topic(rng: Random, circle: Circle, relation: str | None, taken: list[Actor]) -> Actor:
-    if relation:
-        kind = "PER" if relation.startswith("per:") else "ORG"
-    elif taken and rng.random() < 0.6:
-        kind = taken[-1].kind
-    else:
-        kind = rng.choice(("PER", "ORG"))
-    return rng.choice([actor for actor in circle.actors(kind) if actor not in taken])
-
-
-def _lead(rng: Random, result: Scene, topic: Actor, taken: list[Actor]) -> None:
-    """Name the topic once before its real mention: the first match of the word is not the entity."""
-    if not taken:
-        result.draft.add(rng.choice(templates.LEADS), lambda _: Filler(topic.name))
-
-
-class _Segment:
-    """What a scene says about one topic."""
-
-    def __init__(self, rng: Random, circle: Circle, split: str, result: Scene, topic: Actor) -> None:
-        self.rng, self.circle, self.split, self.scene, self.topic = rng, circle, split, result, topic
-        self.pending: list[
-            tuple[str, int]
-        ] = []  # (slot, mention) stated before the topic itself is mentioned
-        self.at: int | None = None
-
-    def write(self, relation: str | None) -> None:
-        plan = self._plan(relation)
-        if "BEFORE" in plan:
-            self._unit(plan["BEFORE"])
-        self.at = len(self.scene.mentions)
-        self.scene.draft.mention(Filler(self.topic.name, self.topic.kind, self.topic))
-        if "AFTER" in plan:
-            self._unit(plan["AFTER"])
-        self.scene.draft.add("[은] ", lambda slot: Filler(slot))
-        for place, template in enumerate(plan["CLAUSES"]):
-            if place:
-                self.scene.draft.write(self.rng.choice(templates.WITHIN))
-            self._unit(template)
-        self._settle()
-
-    def _plan(self, relation: str | None) -> dict:
-        """Choose a template for each place; no slot is used twice in a segment."""
-        rng, kind = self.rng, self.topic.kind
-        plan: dict = {"CLAUSES": []}
-        used: set[str] = set()
-
-        def offer(place: str, template: str) -> None:
-            facts = {s for s in slots(template) if "." not in s and "=" not in s}
-            if facts & used:
-                return
-            used.update(facts)
-            if place == "CLAUSES":
-                plan["CLAUSES"].append(template)
-            else:
-                plan[place] = template
-
-        if relation:
-            offer(*rng.choice(wordings(relation, self.split)))
-        if "BEFORE" not in plan and rng.random() < 0.4:
-            offer("BEFORE", rng.choice(units(kind, "BEFORE", self.split)))
-        if "AFTER" not in plan and rng.random() < 0.25:
-            offer("AFTER", rng.choice(units(kind, "AFTER", self.split)))
-        if not plan["CLAUSES"] or rng.random() < 0.3:
-            offer(
-                "CLAUSES", rng.choice(units(kind, "CLAUSES" if rng.random() < 0.6 else "ASIDES", self.split))
-            )
-        if not plan["CLAUSES"]:
-            offer("CLAUSES", rng.choice(units(kind, "ASIDES", self.split)))
-        rng.shuffle(plan["CLAUSES"])
-        return plan
-
-    def _unit(self, template: str) -> None:
-        bound: dict[str, object] = {}
-        here: dict[str, int] = {}
-
-        def fill(slot: str) -> Filler:
-            if slot.startswith("="):
-                return Filler(_agree(slot[1:], self.topic))
-            if slot not in bound:
-                bound[slot] = self._value(slot, bound)
-            value = bound[slot]
-            here[slot] = len(self.scene.mentions)
-            return Filler(value.name, value.kind, value)
-
-        self.scene.draft.add(template, fill)
-        self.pending += here.items()
-        if {"job", "title"} <= here.keys():
-            self.scene.facts[here["job"], here["title"]] = TOP
-        if {"staff", "role"} <= here.keys():
-            self.scene.facts[here["staff"], here["role"]] = TITLE
-
-    def _value(self, slot: str, bound: dict) -> object:
-        if slot.startswith("x."):
-            return self._stranger(slot[2:])
-        if slot in ("role", "staff"):
-            staff = bound.setdefault("staff", self.rng.choice(self.topic.facts[TOP]))
-            return staff.facts[TITLE][0] if slot == "role" else staff
-        return self.rng.choice(self.topic.facts[templates.SLOTS[self.topic.kind][slot]])
-
-    def _stranger(self, kind: str) -> object:
-        """Somebody or something of the circle that the sentence states no fact about."""
-        known = {id(m.key) for m in self.scene.mentions}
-        if kind in ("PER", "ORG"):
-            others = [a for a in self.circle.actors(kind) if a is not self.topic]
-            return self.rng.choice([a for a in others if id(a) not in known] or others)
-        others = [a for a in self.circle.people + self.circle.groups if a is not self.topic]
-        actor = self.rng.choice(others)
-        things = [v for values in actor.facts.values() for v in values if v.kind == kind]
-        if not things:
-            return self._stranger(kind)
-        return self.rng.choice(things)
-
-    def _settle(self) -> None:
-        """State the facts about the topic, now that it has been mentioned, and mark what is only implied."""
-        relations = templates.SLOTS[self.topic.kind]
-        for slot, thing in self.pending:
-            if slot in relations:
-                self.scene.state(self.at, relations[slot], thing)
-            elif slot == "role":
-                self.scene.facts[self.at, thing] = TOP
-        close = [thing for slot, thing in self.pending if slot in _CLOSE]
-        alias = [thing for slot, thing in self.pending if slot == "aka"]
-        segment = [thing for _, thing in self.pending]
-        for i in segment:
-            for j in segment:
-                implied = (i in close and j in close) or i in alias or j in alias
-                if i != j and implied and (i, j) not in self.scene.facts:
-                    self.scene.vague.add((i, j))
-
-
-def _agree(word: str, topic: Actor) -> str:
-    man, woman = {
-        "child": ("아들", "딸"),
-        "spouse": ("남편", "아내"),
-        "parent": ("아버지", "어머니"),
-        "sibling": ("남동생", "여동생"),
-    }[word]
-    return woman if topic.woman else man
+    return tuple((place, t) for place in places for t in units(kind, place, split) if naming & set(slots(t)))

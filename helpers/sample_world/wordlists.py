@@ -53,11 +53,16 @@ FIRM_SUFFIXES = words("전자 건설 제약 은행 항공 화학 통신 식품 �
 SCHOOL_SUFFIXES = words("대학교 대 고등학교 고 예술대학")
 CLUB_SUFFIXES = (" FC", " 호크스", " 돌핀스", " 관현악단", " 극단", " 소년합창단")
 BODY_SUFFIXES = words("시청 군청 경찰서 병원 연구소 재단 협회 위원회 신문 방송 출판사 박물관 노동조합")
-FAITH_SUFFIXES = words("교 종 교회 사")
-SENIOR_TITLES = words("대표 회장 사장 이사장 원장 소장 총장 감독 국장 위원장 부회장 본부장")
-CRAFT_TITLES = words("""
-    배우 가수 작가 기자 교수 화가 시인 작곡가 변호사 연구원 선수 코치 의사 건축가 피아니스트
-""")
+FAITHS = words("교 종 교회")
+CRAFTS = words(
+    "배우 가수 작가 기자 화가 시인 작곡가 변호사 의사 건축가 피아니스트 사진가 번역가 요리사 평론가"
+)
+POSTS = {
+    "firm": words("대표 회장 사장 부사장 이사 본부장 부장 연구원 고문"),
+    "club": words("단장 감독 코치 주장 총무 이사"),
+    "body": words("대표 이사장 소장 국장 위원 연구원 간사 고문"),
+    "school": words("이사장 총장 교수 강사 학장"),
+}
 WORK_HEADS = words("""
     푸른 마지막 오래된 조용한 하얀 두번째 잃어버린 느린 먼 낯선 붉은 겨울의 섬의 새벽의 유리 종이 달빛
     안개 모래 파도
