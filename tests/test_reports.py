@@ -12,10 +12,11 @@ from tests.projects import FIXTURES
 
 RUN = {
     "notebook": "plain", "suite": "tiny", "status": "ok",
-    "started": "2026-01-02T03:04:05+00:00", "seconds": 75.2, "peak_memory_mb": 321, "commit": "abc123", "error": None, "packages": {"python": "3.11.7"},
+    "started": "2026-01-02T03:04:05+00:00", "seconds": 75.2, "peak_memory_mb": 321,
+    "commit": "abc123", "error": None, "packages": {"python": "3.11.7"},
     "parameters": {"data": "sample", "answer": 43, "rate": 3e-5, "names": ["한국", "서울"], "flag": False},
 }  # fmt: skip
-SVG = '<?xml version="1.0"?><!DOCTYPE svg><svg width="5"><metadata><date>now</date></metadata><a id="#1 %"/></svg>'
+SVG = '<?xml version="1.0"?><svg width="5"><metadata><date>now</date></metadata><a id="#1 %"/></svg>'
 
 
 def cell(*outputs, source="x", tags=()):

@@ -98,7 +98,7 @@ def test_peak_memory_counts_children(monkeypatch):
 
 
 def test_children_and_their_children_are_ended():
-    code = "import subprocess, sys, time; subprocess.Popen(['sleep', '60']); print(1, flush=True); time.sleep(60)"
+    code = "import subprocess, time; subprocess.Popen(['sleep', '60']); print(1, flush=True); time.sleep(60)"
     script = (
         "import subprocess, sys, psutil; from helpers import runs\n"
         f"child = subprocess.Popen([sys.executable, '-c', {code!r}], stdout=subprocess.PIPE)\n"
