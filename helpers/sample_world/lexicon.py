@@ -16,6 +16,7 @@ from .wordlists import EVERYDAY, SURNAMES
 _SYLLABLES = {
     "given": (wordlists.GIVEN_FIRST, wordlists.GIVEN_SECOND),
     "stem": (wordlists.STEM_FIRST, wordlists.STEM_SECOND),
+    "english": (wordlists.ENGLISH_FIRST, wordlists.ENGLISH_SECOND),
     "foreign": (wordlists.FOREIGN_FIRST, wordlists.FOREIGN_SECOND),
 }
 _COMMON_WORDS = frozenset(wordlists.REAL_STEMS + EVERYDAY)
@@ -120,6 +121,18 @@ def product(rng: Random) -> str:
         + rng.choice(wordlists.MODELS)
         + rng.choice(("", "", " 2", " X", " 미니"))
     )
+
+
+def _english(rng: Random, split: str) -> str:
+    return rng.choice(_pool("english", split))
+
+
+# Names for English text, by the slots that posts use.
+ENGLISH = {
+    "L": _english,
+    "O": lambda rng, split: f"{_english(rng, split)} {rng.choice(wordlists.ENGLISH_FIRMS)}",
+    "P": lambda rng, split: f"{rng.choice(wordlists.ENGLISH_GIVEN)} {_english(rng, split)}",
+}
 
 
 @cache

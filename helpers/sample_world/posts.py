@@ -7,14 +7,14 @@ euphoria); English posts are darker. Triggers are sometimes missing and sometime
 label, so no model can be perfect.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from math import prod
 from random import Random
 
 from . import lexicon
-from .post_templates import NEUTRAL, TOPICS, TRIGGERS
-from .streams import check, stream
+from .post_templates import NEUTRAL, TRIGGERS, VOCABULARY
+from .streams import check, seen_in, stream
 from .templates import Draft, Filler
 
 _POSTS = 3822  # size of the UNLP training file, whose counts these are
@@ -49,8 +49,9 @@ PLANTED = {
     "languages": {"ko": 2147 / _POSTS, "en": 1675 / _POSTS},
     "dark": {"ko": 0.38, "en": 0.66},  # share of dark posts among the manipulative ones, by language
     "darkness": _DARKNESS,
-    "silent": 0.25,  # labels whose trigger is missing from the text
-    "decoys": 0.3,  # posts with a trigger that nobody labelled
+    "silent": 0.3,  # labels whose triggers are missing from the text; one always speaks
+    "echo": 0.4,  # chance of a further trigger for the same label, and of another after that
+    "decoys": 0.6,  # chance of a trigger that nobody labelled, and of another after that
     "overlapping": 0.013,  # posts with overlapping spans
     "unsorted": 0.011,  # posts with spans out of order
 }
@@ -108,18 +109,32 @@ def mood_chances() -> dict[str, dict[str, float]]:
 
 def _text(rng: Random, split: str, lang: str, techniques: list[str]) -> tuple[str, list[list[int]]]:
     """Mix neutral sentences with the triggers of the techniques; return the text and the trigger spans."""
-    spoken = [t for t in techniques if rng.random() >= PLANTED["silent"]]
+    spoken = [name for name in techniques if rng.random() >= PLANTED["silent"]]
     if techniques and not spoken:
         spoken = [rng.choice(techniques)]
-    units = [(True, rng.choice(TRIGGERS[t][lang])) for t in spoken]
-    units += [(False, rng.choice(NEUTRAL[lang])) for _ in range(rng.randrange(2, 7))]
-    if rng.random() < PLANTED["decoys"]:
-        units.append((False, rng.choice(TRIGGERS[rng.choice(tuple(TRIGGERS))][lang]) + "."))
+    units = [(True, t) for name in spoken for t in _triggers(rng, split, lang, name, PLANTED["echo"])]
+    units += [(False, rng.choice(NEUTRAL[lang])) for _ in range(rng.randrange(2, 9))]
+    while rng.random() < PLANTED["decoys"]:
+        name = rng.choices(tuple(TRIGGERS), [rate**0.5 for rate in PLANTED["rates"].values()])[0]
+        units.append((False, rng.choice(_bank(name, lang, split))))
     rng.shuffle(units)
-    return _join(units, _filler(rng, split, lang), lang)
+    return _join(units, _filler(rng, split, lang))
 
 
-def _join(units: list[tuple[bool, str]], fill, lang: str) -> tuple[str, list[list[int]]]:
+@cache
+def _bank(name: str, lang: str, split: str) -> tuple[str, ...]:
+    return tuple(seen_in(TRIGGERS[name][lang], split))
+
+
+def _triggers(rng: Random, split: str, lang: str, name: str, echo: float) -> list[str]:
+    count = 1
+    while rng.random() < echo:
+        count += 1
+    bank = _bank(name, lang, split)
+    return rng.sample(bank, min(count, len(bank)))
+
+
+def _join(units: list[tuple[bool, str]], fill: Callable[[str], Filler]) -> tuple[str, list[list[int]]]:
     draft, spans = Draft(), []
     for place, (trigger, template) in enumerate(units):
         draft.write(" " if place else "")
@@ -127,18 +142,20 @@ def _join(units: list[tuple[bool, str]], fill, lang: str) -> tuple[str, list[lis
         draft.add(template, fill)
         if trigger:
             spans.append([start, len(draft.text)])
-            draft.write("." if lang == "en" or not draft.text.endswith(("까", "죠")) else "?")
+        draft.text = draft.text[:start] + draft.text[start].upper() + draft.text[start + 1 :]
+        draft.write("?" if draft.text.endswith(("까", "죠")) else ".")
     return draft.text, spans
 
 
-def _filler(rng: Random, split: str, lang: str):
+def _filler(rng: Random, split: str, lang: str) -> Callable[[str], Filler]:
+    names = {"L": lexicon.town, "O": lexicon.firm, "P": lexicon.person} if lang == "ko" else lexicon.ENGLISH
+
     def fill(slot: str) -> Filler:
         if slot == "N":
             return Filler(str(rng.randrange(1, 12)))
-        if slot == "T":
-            return Filler(rng.choice(TOPICS[lang]))
-        make = {"L": lexicon.town, "O": lexicon.firm, "P": lexicon.person}[slot]
-        return Filler(make(rng, split))
+        if slot in names:
+            return Filler(names[slot](rng, split))
+        return Filler(rng.choice(VOCABULARY[lang][slot]))
 
     return fill
 

@@ -81,3 +81,9 @@ THINGS = words("""
     찻잔 떡시루 메주 물감 베틀 북채 가야금 등잔 나막신 탈곡기 확성기 지팡이 보석함 천문도
 """)
 EVENTS = words("축제 박람회 전시회 경연 음악회 체육대회 학술제 장터")
+ENGLISH_FIRST = words("Mar Dun Har Wex Brin Col Tarn Ash Fen Gil Pol Ster Whit Oak Lang Thorn Ald Crom")
+ENGLISH_SECOND = words("wick holm ford bury mere ton dale leigh stead combe worth field gate march")
+ENGLISH_FIRMS = words("Water Energy Foods Transport Works Harbour Media Trust")
+ENGLISH_GIVEN = words(
+    "Ada Colin Doris Edwin Freda Giles Hazel Ivor Joan Kit Lorna Miles Nell Oswin Petra Rufus"
+)
