@@ -6,27 +6,36 @@ spaces, glued to particles or to each other; conjoining jamo; a little annotatio
 templates train never shows.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from random import Random
 
 from . import entity_templates as templates
-from . import lexicon, quantities
+from . import lexicon, quantities, wordlists
 from .streams import check, seen_in, stream, zipf
 from .templates import Draft, Filler, Mention
 
 PLANTED = {
     "types": ("PS", "LC", "OG", "DT", "TI", "QT"),
-    "noise_rate": 0.015,  # sentences with one entity dropped, retyped or stretched over the next character
-    "remark_share": 0.3,  # loose review-style sentences; the rest is news
-    "popular_share": {"train": 0.45, "dev": 0.3},  # names drawn from those known in both splits
+    "noise_rate": 0.02,  # sentences with one entity dropped, retyped or stretched over the next character
+    "shares": {"news": 0.42, "remark": 0.28, "riddle": 0.17, "anywhere": 0.13},  # sentences by style
+    "squeezed": 0.3,  # remarks that lost a space
+    "popular_share": {"train": 0.4, "dev": 0.25},  # names drawn from those known in both splits
     "unseen_name_share": (
         0.5,
         0.8,
     ),  # dev mentions of PS, LC, OG whose surface never occurs in 2,000 train rows
-    "bare_stem_share": 0.10,  # names of any type reduced to a stem that fits every type
+    "bare_share": 0.12,  # names reduced to a stem or an everyday word that fits every type
 }
-_NAMES = {"PS": "person", "LC": "place", "OG": "organisation"}
-_MAKERS = {"PS": lexicon.person, "LC": lexicon.place, "OG": lexicon.organisation}
+_NAMES = {
+    "PS": lexicon.person,
+    "LC": lexicon.place,
+    "LC.town": lexicon.town,
+    "OG": lexicon.organisation,
+    "OG.firm": lexicon.firm,
+    "OG.club": lexicon.club,
+    "OG.school": lexicon.school,
+    "OG.body": lexicon.body,
+}
 _AMOUNTS = {
     "DT": quantities.day,
     "DT.day": lambda rng: f"{rng.randrange(1, 31)}일",
@@ -38,33 +47,21 @@ _AMOUNTS = {
     "QT.people": quantities.people,
     "QT.guests": lambda rng: f"{rng.randrange(2, 60)}분",
     "QT.money": quantities.money,
-    "QT.age": quantities.age,
+    "QT.price": lambda rng: f"{rng.randrange(10, 300) * 100:,}원",
+    "QT.age": lambda rng: f"{rng.randrange(14, 90)}세",
+    "QT.child": lambda rng: f"{rng.randrange(3, 14)}살",
     "QT.bare": lambda rng: str(rng.randrange(15, 80)),
     "QT.times": quantities.times,
     "QT.things": quantities.things,
-    "QT.measure": quantities.measure,
+    "QT.sites": lambda rng: f"{rng.randrange(3, 60)}곳",
+    "QT.posts": lambda rng: f"{rng.randrange(2, 300)}건",
+    "QT.books": lambda rng: f"{rng.randrange(2, 300)}권",
+    "QT.percent": lambda rng: f"{rng.randrange(10, 400) / 10}{rng.choice(('%', '퍼센트'))}",
+    "QT.distance": lambda rng: f"{rng.randrange(2, 90)}{rng.choice(('km', '킬로미터', '리'))}",
     "QT.rank": quantities.rank,
     "QT.score": quantities.score,
+    "QT.points": lambda rng: f"{rng.randrange(1, 11)}점",
 }
-
-
-def entities(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
-    """Yield `rows` sentences: guid, sentence, tokens (characters) and ner_tags (strings)."""
-    check(split, rows)
-    bank = {name: tuple(seen_in(getattr(templates, name), split)) for name in _LISTS}
-    for index in range(rows):
-        rng = stream("entities", split, seed, index)
-        draft = (
-            _remark(rng, split, bank) if rng.random() < PLANTED["remark_share"] else _news(rng, split, bank)
-        )
-        yield {
-            "guid": f"sample-ner-v1_{split}_{index:05d}",
-            "sentence": draft.text,
-            "tokens": list(draft.text),
-            "ner_tags": _tags(draft.text, _noisy(rng, draft)),
-        }
-
-
 _LISTS = (
     "OPENINGS",
     "PERSON_SUBJECTS",
@@ -73,9 +70,28 @@ _LISTS = (
     "GROUP_PREDICATES",
     "ENDINGS",
     "JOINTS",
+    "RIDDLES",
+    "ANYWHERE",
     "REMARKS",
     "TAILS",
 )
+
+
+def entities(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
+    """Yield `rows` sentences: guid, sentence, tokens (characters) and ner_tags (strings)."""
+    check(split, rows)
+    bank = {name: tuple(seen_in(getattr(templates, name), split)) for name in _LISTS}
+    styles = {"news": _news, "remark": _remark, "riddle": _riddle, "anywhere": _anywhere}
+    for index in range(rows):
+        rng = stream("entities", split, seed, index)
+        style = rng.choices(tuple(PLANTED["shares"]), tuple(PLANTED["shares"].values()))[0]
+        draft = styles[style](rng, split, bank)
+        yield {
+            "guid": f"sample-ner-v1_{split}_{index:05d}",
+            "sentence": draft.text,
+            "tokens": list(draft.text),
+            "ner_tags": _tags(draft.text, _noisy(rng, draft)),
+        }
 
 
 def _news(rng: Random, split: str, bank: dict) -> Draft:
@@ -98,36 +114,72 @@ def _remark(rng: Random, split: str, bank: dict) -> Draft:
         draft.write(" " if place else "")
         draft.add(rng.choice(bank["REMARKS"]), fill)
         draft.write(rng.choice(bank["TAILS"]))
+    return _squeeze(rng, draft) if rng.random() < PLANTED["squeezed"] else draft
+
+
+def _riddle(rng: Random, split: str, bank: dict) -> Draft:
+    label = rng.choice(tuple(templates.CUES))
+    draft, fill = Draft(), _filler(rng, split)
+    cue = Filler(rng.choice(seen_in(templates.CUES[label], split)))
+    own = {"Z": lambda: Filler(_name(rng, split, f"{label}.plain"), label), "cue": lambda: cue}
+    draft.add(rng.choice(bank["RIDDLES"]), lambda slot: own[slot]() if slot in own else fill(slot))
     return draft
 
 
-def _filler(rng: Random, split: str):
+def _anywhere(rng: Random, split: str, bank: dict) -> Draft:
+    draft, fill = Draft(), _filler(rng, split)
+
+    def any_name(slot: str) -> Filler:
+        label = rng.choice(("PS", "LC", "OG"))
+        return Filler(_shaped(rng, split, label), label) if slot == "X" else fill(slot)
+
+    draft.add(rng.choice(bank["ANYWHERE"]), any_name)
+    return draft
+
+
+def _squeeze(rng: Random, draft: Draft) -> Draft:
+    """Drop one space outside the entities, as hasty writers do."""
+    spaces = [i for i, char in enumerate(draft.text) if char == " " and not _covered(draft.mentions, i)]
+    if spaces:
+        at = rng.choice(spaces)
+        draft.text = draft.text[:at] + draft.text[at + 1 :]
+        draft.mentions = [
+            m._replace(start=m.start - (m.start > at), end=m.end - (m.end > at)) for m in draft.mentions
+        ]
+    return draft
+
+
+def _filler(rng: Random, split: str) -> Callable[[str], Filler]:
     """Fill slots such as `PS`, `OG.short`, `QT.money`, and `O` (an everyday word, unlabelled)."""
 
     def fill(slot: str) -> Filler:
-        label = slot[:2]
         if slot in _AMOUNTS:
-            return Filler(_AMOUNTS[slot](rng), label)
+            return Filler(_AMOUNTS[slot](rng), slot[:2])
         if slot == "O":
-            return Filler(rng.choice(lexicon.EVERYDAY))
-        return Filler(_name(rng, split, slot), label)
+            return Filler(rng.choice(wordlists.EVERYDAY))
+        return Filler(_name(rng, split, slot), slot[:2])
 
     return fill
 
 
 def _name(rng: Random, split: str, slot: str) -> str:
+    """A name of a type: famous, made up, or a bare stem or everyday word that could be of any type."""
     if slot == "PS.family":
-        return rng.choice(lexicon.SURNAMES)
+        return rng.choice(wordlists.SURNAMES)
     if slot == "OG.short":
         return lexicon.acronym(rng, split)
     if slot == "PS.given":
-        return rng.choice(lexicon.EVERYDAY) if rng.random() < 0.3 else lexicon.given_name(rng, split)
-    draw = rng.random()
-    if slot.endswith(".plain") or draw < PLANTED["bare_stem_share"]:
-        return rng.choice(lexicon.EVERYDAY) if rng.random() < 0.4 else lexicon.stem(rng, split)
-    if draw < PLANTED["bare_stem_share"] + PLANTED["popular_share"][split]:
+        return rng.choice(wordlists.EVERYDAY) if rng.random() < 0.3 else lexicon.given_name(rng, split)
+    if slot.endswith(".plain") or ("." not in slot and rng.random() < PLANTED["bare_share"]):
+        return rng.choice(wordlists.EVERYDAY) if rng.random() < 0.4 else lexicon.stem(rng, split)
+    return _shaped(rng, split, slot)
+
+
+def _shaped(rng: Random, split: str, slot: str) -> str:
+    """A name in the form its type usually has, famous or made up."""
+    if rng.random() < PLANTED["popular_share"][split]:
         return zipf(rng, lexicon.popular(_NAMES[slot]))
-    return _MAKERS[slot](rng, split)
+    return _NAMES[slot](rng, split)
 
 
 def _noisy(rng: Random, draft: Draft) -> list[Mention]:

@@ -5,6 +5,7 @@ training never showed. Some names are also everyday words or names of another ki
 tell.
 """
 
+from collections.abc import Callable
 from functools import cache
 from random import Random
 from zlib import crc32
@@ -80,6 +81,18 @@ def firm(rng: Random, split: str) -> str:
     return stem(rng, split) + rng.choice(wordlists.FIRM_SUFFIXES)
 
 
+def club(rng: Random, split: str) -> str:
+    return stem(rng, split) + rng.choice(wordlists.CLUB_SUFFIXES)
+
+
+def school(rng: Random, split: str) -> str:
+    return stem(rng, split) + rng.choice(wordlists.SCHOOL_SUFFIXES)
+
+
+def body(rng: Random, split: str) -> str:
+    return stem(rng, split) + rng.choice(wordlists.BODY_SUFFIXES)
+
+
 def acronym(rng: Random, split: str) -> str:
     """Two or three Latin letters whose owner is the split."""
     while True:
@@ -99,14 +112,8 @@ def organisation(rng: Random, split: str) -> str:
         return rng.choice(EVERYDAY)
     if draw < 0.52:
         return firm(rng, split)
-    suffixes = (
-        wordlists.SCHOOL_SUFFIXES
-        if draw < 0.66
-        else wordlists.CLUB_SUFFIXES
-        if draw < 0.76
-        else wordlists.BODY_SUFFIXES
-    )
-    return stem(rng, split) + rng.choice(suffixes)
+    make = school if draw < 0.66 else club if draw < 0.76 else body
+    return make(rng, split)
 
 
 def work(rng: Random) -> str:
@@ -136,8 +143,7 @@ ENGLISH = {
 
 
 @cache
-def popular(kind: str, size: int = 150) -> tuple[str, ...]:
-    """Names known in both splits, the most famous first."""
-    make = {"person": person, "place": place, "organisation": organisation}[kind]
-    rng = stream("popular", kind)
+def popular(make: Callable[[Random, str], str], size: int = 120) -> tuple[str, ...]:
+    """Names of a sort that are known in both splits, the most famous first."""
+    rng = stream("popular", make.__name__)
     return tuple(dict.fromkeys(make(rng, rng.choice(SPLITS)) for _ in range(size)))

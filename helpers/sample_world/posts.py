@@ -113,7 +113,7 @@ def _text(rng: Random, split: str, lang: str, techniques: list[str]) -> tuple[st
     if techniques and not spoken:
         spoken = [rng.choice(techniques)]
     units = [(True, t) for name in spoken for t in _triggers(rng, split, lang, name, PLANTED["echo"])]
-    units += [(False, rng.choice(NEUTRAL[lang])) for _ in range(rng.randrange(2, 9))]
+    units += [(False, t) for t in rng.sample(NEUTRAL[lang], rng.randrange(2, 9))]
     while rng.random() < PLANTED["decoys"]:
         name = rng.choices(tuple(TRIGGERS), [rate**0.5 for rate in PLANTED["rates"].values()])[0]
         units.append((False, rng.choice(_bank(name, lang, split))))

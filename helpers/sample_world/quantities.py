@@ -67,7 +67,7 @@ def clock(rng: Random) -> str:
 
 
 def span_of_hours(rng: Random) -> str:
-    return f"{rng.randrange(2, 90)}분" if rng.random() < 0.5 else f"{rng.randrange(1, 30)}시간"
+    return f"{rng.randrange(2, 90)}분" if rng.random() < 0.5 else f"{rng.randrange(1, 13)}시간"
 
 
 def people(rng: Random) -> str:
