@@ -52,6 +52,13 @@ class TestRelations:
         assert table.loc["per:employee_of"].tolist() == [75, 25]
         assert table.sum(axis=1).tolist() == [100, 100]
 
+    def test_type_lookup_reads_no_text(self):
+        train = rows({}, {}, {"label": "per:title"}, {"object_type": "LOC", "label": "per:origin"})
+        unseen_pair = {"object_type": "DAT", "label": "per:date_of_birth"}
+        test = rows({}, {"label": "no_relation"}, {"object_type": "LOC", "label": "per:origin"}, unseen_pair)
+        # 2 right of 3 predicted and 3 gold; an unseen pair is predicted no_relation
+        assert relations.type_lookup(train, test).value == pytest.approx(200 / 3)
+
     def test_gap_is_the_same_whichever_comes_first(self):
         swapped = {"subject_start": 8, "subject_end": 12, "object_start": 4, "object_end": 6}
         touching = {"subject_start": 6, "subject_end": 8}
@@ -197,6 +204,7 @@ class TestTexts:
         assert (inventory["distinct"], inventory["occurrences"]) == (2, 3)
         assert trained["texts, %"].value == pytest.approx(200 / 3)
         assert trained["examples"] == "봣 ᄏ" and trained["kinds"] == "syllable 2, conjoining jamo 1"
+        assert trained["size"] == len(held["train:character"]) and inventory["size"] is None
         whole = texts.missing_characters(["가나"], held)
         assert whole["occurrences"].tolist() == [0, 0] and set(whole["examples"]) == {"–"}
 
@@ -226,6 +234,17 @@ class TestPosts:
         table = posts.lift(small)
         assert table.loc["fud", "cliche"] == table.loc["cliche", "fud"] == pytest.approx(1.0)  # independent
         assert np.isnan(table.loc["fud", "fud"]) and np.isnan(table.loc["straw_man", "fud"])
+
+    def test_strongest_pair(self, small):
+        first, second, ratio = posts.strongest_pair(small, at_least=5)
+        assert {first, second} == {"fud", "cliche"}
+        assert ratio.value == pytest.approx(1.0) and ratio.low < 1 < ratio.high
+        with pytest.raises(ValueError, match="no two techniques meet in 6 posts"):
+            posts.strongest_pair(small, at_least=6)
+
+    def test_example(self, small):
+        text, spans, names = posts.example(small.select([3, 0]))
+        assert (text, spans, names) == ("글" * 9, [(0, 3, "trigger"), (2, 4, "trigger")], "fud, cliche")
 
     def test_folds(self, small):
         assigned = posts.assign_folds(small, number=5, seed=42)
@@ -310,6 +329,11 @@ class TestRealFiles:
         assert (copies["rows"].sum(), len(copies), copies["conflict"].sum()) == (93, 46, 5)
         lengths = texts.lengths({"train": train["sentence"]}).iloc[0]
         assert lengths[["p50", "p95", "p99", "max"]].tolist() == [87, 188, 264, 455]
+
+    def test_a_lookup_of_types_scores_57_on_train_and_37_on_dev(self, train, real_data):
+        dev = relations.frame(corpora.load_relations(real_data, "dev"))
+        scores = [relations.type_lookup(train, part).value for part in (train, dev)]
+        assert scores == pytest.approx([57.1, 37.1], abs=0.05)
 
     def test_first_match_is_right_in_38_percent(self, train):
         both = relations.location_shares(train)["both"]

@@ -9,7 +9,7 @@ import pandas as pd
 from helpers import folds
 from helpers.corpora import TECHNIQUES
 from helpers.multilabel import indicators
-from helpers.statistics import wilson
+from helpers.statistics import Interval, bootstrap, wilson
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -41,6 +41,18 @@ def lift(posts: "Dataset") -> pd.DataFrame:
     )
     np.fill_diagonal(ratio, np.nan)
     return pd.DataFrame(ratio, index=TECHNIQUES, columns=TECHNIQUES)
+
+
+def strongest_pair(posts: "Dataset", *, at_least: int = 10, seed: int = 0) -> tuple[str, str, Interval]:
+    """Return the two techniques of the highest lift, if they meet in `at_least` posts, and that lift."""
+    labels = indicators(posts["techniques"], TECHNIQUES).astype(float)
+    table = lift(posts).where(labels.T @ labels >= at_least)
+    if table.isna().all(axis=None):
+        raise ValueError(f"no two techniques meet in {at_least} posts; lower at_least, or load more posts")
+    first, second = table.stack().idxmax()
+    a, b = (labels[:, TECHNIQUES.index(name)] for name in (first, second))
+    stats = np.column_stack([a * b, a, b, np.ones(len(a))])
+    return first, second, bootstrap(stats, _lift_of_sums, seed=seed)
 
 
 def label_sets(posts: "Dataset") -> dict[str, float]:
@@ -80,6 +92,13 @@ def fold_languages(posts: "Dataset", assigned: dict[str, np.ndarray], language: 
     )
 
 
+def example(posts: "Dataset") -> tuple[str, list[tuple[int, int, str]], str]:
+    """Return the first post with trigger spans: its text, the spans to draw, its techniques."""
+    row = posts[next(i for i, spans in enumerate(posts["trigger_words"]) if spans)]
+    spans = [(start, end, "trigger") for start, end in row["trigger_words"]]
+    return row["content"], spans, ", ".join(row["techniques"])
+
+
 def span_facts(posts: "Dataset") -> dict[str, int]:
     """Count trigger spans, and posts whose spans overlap or are out of order."""
     spans = [[tuple(span) for span in row] for row in posts["trigger_words"]]
@@ -91,5 +110,11 @@ def span_facts(posts: "Dataset") -> dict[str, int]:
     }
 
 
-def _share(flags: np.ndarray):
+def _lift_of_sums(sums: np.ndarray) -> np.ndarray:
+    """Turn sums (…, 4) of both, first, second and all into lift (…); 0 where one of them never occurs."""
+    both, first, second, rows = np.moveaxis(sums, -1, 0)
+    return np.divide(both * rows, first * second, out=np.zeros_like(both), where=first * second > 0)
+
+
+def _share(flags: np.ndarray) -> Interval:
     return wilson(int(flags.sum()), len(flags)).scaled(100)

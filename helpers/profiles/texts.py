@@ -89,7 +89,8 @@ def missing_characters(
         {"vocabulary": name, "size": sizes.get(name)} | _damage(texts, lost, counts)
         for name, lost in gone.items()
     ]
-    return pd.DataFrame(rows).sort_values("occurrences", kind="stable", ignore_index=True)
+    table = pd.DataFrame(rows).sort_values("occurrences", kind="stable", ignore_index=True)
+    return table.astype({"size": object}).replace({"size": {np.nan: None}})  # KS X 1001 has no tokens
 
 
 def _damage(texts: Sequence[str], lost: set[str], counts: Counter) -> dict:
