@@ -67,15 +67,27 @@ def sentence(template: str, names: dict[str, str]) -> str:
 
 
 def _outline(rng: Random) -> list[str]:
-    """Choose the templates of a document: opening, introduction, body in any order, closing."""
+    """Choose the templates of a document: opening, introductions, body in any order, closing."""
     low, high = PLANTED["sentences"]
     size = min(high, low + int(rng.expovariate(1 / 8)))
     opening = rng.choice(templates.OPENINGS[rng.choice(tuple(templates.OPENINGS))])
-    middle = rng.sample(templates.INTRODUCTIONS, 2) + rng.sample(templates.BODIES, size - 4)
+    pronouns = []
     if rng.random() < PLANTED["pronoun_share"]:
-        for pronoun in rng.sample(templates.PRONOUNS, rng.randrange(1, 4)):
-            middle[rng.randrange(2, len(middle)) if len(middle) > 2 else -1] = pronoun
-    return [opening, *middle, rng.choice(templates.CLOSINGS)]
+        pronouns = rng.sample(templates.PRONOUNS, min(rng.randrange(1, 4), size - 4))
+    body = _body(rng, size - 4 - len(pronouns))
+    for line in pronouns:
+        body.insert(rng.randint(0, len(body)), line)
+    return [opening, *rng.sample(templates.INTRODUCTIONS, 2), *body, rng.choice(templates.CLOSINGS)]
+
+
+def _body(rng: Random, size: int) -> list[str]:
+    """Draw beats and single sentences without repeats until there are enough lines."""
+    pool = [*templates.BEATS, *((line,) for line in templates.BODIES)]
+    lines: list[str] = []
+    for beat in rng.sample(pool, len(pool)):
+        if len(lines) + len(beat) <= size:
+            lines += [(rng.choice(templates.ADVERBS) if rng.random() < 0.15 else "") + beat[0], *beat[1:]]
+    return lines
 
 
 def _paragraphs(rng: Random, sentences: list[str]) -> str:
