@@ -20,10 +20,7 @@ PLANTED = {
     "shares": {"news": 0.42, "remark": 0.28, "riddle": 0.17, "anywhere": 0.13},  # sentences by style
     "squeezed": 0.3,  # remarks that lost a space
     "popular_share": {"train": 0.4, "dev": 0.25},  # names drawn from those known in both splits
-    "unseen_name_share": (
-        0.5,
-        0.8,
-    ),  # dev mentions of PS, LC, OG whose surface never occurs in 2,000 train rows
+    "unseen_name_share": (0.6, 0.85),  # of PS, LC and OG mentions in dev, against 2,000 rows of train
     "bare_share": 0.12,  # names reduced to a stem or an everyday word that fits every type
 }
 _NAMES = {
