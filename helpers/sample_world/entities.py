@@ -32,6 +32,7 @@ _NAMES = {
     "OG.club": lexicon.club,
     "OG.school": lexicon.school,
     "OG.body": lexicon.body,
+    "OG.press": lexicon.press,
 }
 _AMOUNTS = {
     "DT": quantities.day,

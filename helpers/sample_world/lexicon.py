@@ -89,6 +89,10 @@ def school(rng: Random, split: str) -> str:
     return stem(rng, split) + rng.choice(wordlists.SCHOOL_SUFFIXES)
 
 
+def press(rng: Random, split: str) -> str:
+    return stem(rng, split) + rng.choice(wordlists.PRESS_SUFFIXES)
+
+
 def body(rng: Random, split: str) -> str:
     return stem(rng, split) + rng.choice(wordlists.BODY_SUFFIXES)
 

@@ -53,6 +53,7 @@ FIRM_SUFFIXES = words("전자 건설 제약 은행 항공 화학 통신 식품 �
 SCHOOL_SUFFIXES = words("대학교 대 고등학교 고 예술대학")
 CLUB_SUFFIXES = (" FC", " 호크스", " 돌핀스", " 관현악단", " 극단", " 소년합창단")
 BODY_SUFFIXES = words("시청 군청 경찰서 병원 연구소 재단 협회 위원회 신문 방송 출판사 박물관 노동조합")
+PRESS_SUFFIXES = words("신문 방송 일보 뉴스 TV")
 FAITHS = words("교 종 교회")
 CRAFTS = words(
     "배우 가수 작가 기자 화가 시인 작곡가 변호사 의사 건축가 피아니스트 사진가 번역가 요리사 평론가"
