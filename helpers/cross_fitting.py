@@ -83,7 +83,7 @@ def inner_weight(labels: NDArray, scores: NDArray, *, rates: NDArray, parts: int
     for k in range(parts):
         fit, test = part != k, part == k
         for row, weight in enumerate(WEIGHTS):
-            cuts = _cuts(per_class(partial(hybrid, weight=weight)), labels[fit], scores[fit], rates=rates)
+            cuts = cuts_for(per_class(partial(hybrid, weight=weight)), labels[fit], scores[fit], rates=rates)
             sums[row] += f1_counts(labels[test], scores[test] >= cuts).sum(axis=0)
     return WEIGHTS[int(np.argmax(macro_f1_of_counts(sums)))]
 
@@ -91,7 +91,7 @@ def inner_weight(labels: NDArray, scores: NDArray, *, rates: NDArray, parts: int
 def tuned_hybrid(labels: NDArray, scores: NDArray, *, targets: Sequence[NDArray], rates: NDArray) -> NDArray:
     """The hybrid whose weight is chosen by cross-validation inside the fitting rows."""
     weight = inner_weight(labels, scores, rates=rates)
-    return _cuts(per_class(partial(hybrid, weight=weight)), labels, scores, rates=rates)
+    return cuts_for(per_class(partial(hybrid, weight=weight)), labels, scores, rates=rates)
 
 
 RULES: dict[str, Rule] = {
@@ -155,7 +155,7 @@ def cross_fit(
         fit, test = assigned == fold, (assigned != fold)[:, None] & keep
         believed = labels.mean(axis=0) if keep.all() else _rates(labels, test)
         targets = [scores[rows, c] for c, rows in enumerate(test.T)]
-        here = _cuts(rule, labels[fit], scores[fit], rates=labels.mean(axis=0))
+        here = cuts_for(rule, labels[fit], scores[fit], rates=labels.mean(axis=0))
         there = rule(labels[fit], scores[fit], targets=targets, rates=believed)
         inside.append(_counts(labels, scores >= here, fit[:, None] & np.ones_like(keep)))
         outside.append(_counts(labels, scores >= there, test))
@@ -259,9 +259,9 @@ def fold_macro_f1(sums: NDArray, *, folds: int) -> NDArray:
     return macro_f1_of_counts(sums.reshape(*sums.shape[:-1], folds, -1)).mean(axis=-1)
 
 
-def _cuts(rule: Rule, labels: NDArray, scores: NDArray, *, rates: NDArray) -> NDArray:
-    """Apply a rule with the fitting rows as their own target."""
-    return rule(labels, scores, targets=list(scores.T), rates=rates)
+def cuts_for(rule: Rule, labels: NDArray, scores: NDArray, *, rates: NDArray | None = None) -> NDArray:
+    """Return a rule's thresholds where the fitting rows, and their balance, stand for the target's."""
+    return rule(labels, scores, targets=list(scores.T), rates=labels.mean(axis=0) if rates is None else rates)
 
 
 def _rates(labels: NDArray, kept: NDArray) -> NDArray:
