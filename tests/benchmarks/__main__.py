@@ -15,6 +15,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_
 
 def main(words: list[str]) -> int:
     os.environ.update(ONE_THREAD, TOKENIZERS_PARALLELISM="false", HF_HUB_OFFLINE="1")
+    os.environ["HF_DATASETS_DISABLE_PROGRESS_BARS"] = os.environ["HF_HUB_DISABLE_PROGRESS_BARS"] = "1"
     rows = []
     for path in sorted(HERE.glob("bench_*.py")):
         for case in importlib.import_module(f"tests.benchmarks.{path.stem}").cases():
