@@ -1,0 +1,160 @@
+"""Ensembles of the NER study, and its verdict: which variants to keep.
+
+Members come from the runs of `helpers.entity_experiments`; how they vote is in `helpers.ensembles`.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from helpers import ensembles
+from helpers.ensembles import Member
+from helpers.entity_experiments import Results, Scored, Study, described, difference, score_tags, with_holm
+from helpers.statistics import Interval
+from helpers.taggers import ENSEMBLED, SYSTEMS, Encoding, Part
+
+Built = Mapping[str, Mapping[str, list[Scored]]]
+"""Predictions of ensembles by weights ("last", "swa") and name, one per seed or a single one."""
+
+ALL, PER_SEED = "all members", "per seed, all architectures"
+
+
+def load_members(
+    runs: pd.DataFrame, encodings: Mapping[str, Encoding]
+) -> dict[str, dict[tuple[str, int], Member]]:
+    """Read the dev logits of all main runs by weights, architecture and seed.
+
+    Each member has the temperature that fits its logits on validation.
+    """
+    members = {weights: {} for weights in ENSEMBLED}
+    for run in runs[runs.role == "main"].itertuples():
+        encoded = encodings[run.tokenizer].parts
+        with np.load(f"{run.folder}/predictions.npz", allow_pickle=False) as arrays:
+            for weights, group in members.items():
+                valid, dev = (arrays[f"{part}_{weights}_logits"] for part in ("valid", "dev"))
+                temperature = ensembles.fit_temperature(valid, encoded["valid"].labels)
+                member = Member(dev.astype(np.float32), encoded["dev"].characters, temperature)
+                group[run.architecture, run.seed] = member
+    return members
+
+
+def build_ensembles(members: Mapping[tuple[str, int], Member], part: Part) -> dict[str, list[Scored]]:
+    """Combine members per seed, across seeds and altogether; controls: no temperature, mean of logits.
+
+    The mean of logits, the study's way, is taken per seed where all architectures share their subwords, else
+    over the seeds of each architecture.
+    """
+    architectures, seeds = (list(dict.fromkeys(key[i] for key in members)) for i in (0, 1))
+    everyone = list(members.values())
+    per_seed = [[members[a, s] for a in architectures] for s in seeds]
+    of_one = {a: [members[a, s] for s in seeds] for a in architectures}
+    raw = [member._replace(temperature=1.0) for member in everyone]
+    found = {
+        PER_SEED: map(ensembles.decode_ensemble, per_seed),
+        **{f"all seeds of {a}": [ensembles.decode_ensemble(group)] for a, group in of_one.items()},
+        ALL: [ensembles.decode_ensemble(everyone)],
+        "all members, temperature 1": [ensembles.decode_ensemble(raw)],
+    }
+    if len({tuple(member.characters.token_bounds) for member in everyone}) == 1:
+        found["legacy: mean of logits, per seed"] = map(ensembles.decode_mean_logits, per_seed)
+    else:
+        found |= {
+            f"legacy: mean of logits, {a}": [ensembles.decode_mean_logits(g)] for a, g in of_one.items()
+        }
+    return {name: [score_tags(tags, part) for tags in decoded] for name, decoded in found.items()}
+
+
+def best_architecture(results: Results, study: Study, system: str = "swa") -> str:
+    """Return the architecture with the best mean validation F1."""
+    means = [np.mean([results.valid[a, system, seed] for seed in study.seeds]) for a in study.names]
+    return study.names[int(np.argmax(means))]
+
+
+def ensemble_table(results: Results, study: Study, built: Built) -> pd.DataFrame:
+    """Set ensembles of last and of SWA weights against the best single architecture with the same weights."""
+    rows, single = [], best_architecture(results, study)
+    for weights, votes in built.items():
+        base = results.of(single, weights)
+        rows.append({"ensemble": f"single: {single}", "weights": weights} | described(base))
+        rows += [
+            {"ensemble": name, "weights": weights} | described(found) | difference(base, found)
+            for name, found in votes.items()
+        ]
+    return with_holm(pd.DataFrame(rows)).drop(columns="better in")
+
+
+def pick(frame: pd.DataFrame, *values: str) -> pd.Series:
+    """Return the row whose first columns have these values."""
+    rows = frame[(frame.iloc[:, : len(values)] == list(values)).all(axis=1)]
+    if len(rows) != 1:
+        raise ValueError(
+            f"{len(rows)} rows are {values}; expected one of {frame.iloc[:, 0].unique().tolist()}"
+        )
+    return rows.iloc[0]
+
+
+def verdict_table(results: Results, study: Study, built: Built) -> pd.DataFrame:
+    """Pool each method over all architectures and seeds; ensembles are set against single SWA taggers."""
+    pooled = {system: _pooled(results, study.names, system) for system in SYSTEMS}
+    first, single = study.names[:1], best_architecture(results, study)
+    rows = [{"variant": "last weights", "cost": _cost(1, 1), **described(pooled["last"])}]
+    for system in SYSTEMS[1:]:
+        rows.append(_variant(f"{system}, against last", (1, 1), pooled["last"], pooled[system]))
+    last, decay = (_pooled(results, first, system) for system in ("last", "decay"))
+    rows.append(_variant(f"decaying rate, against last ({first[0]})", (1, 1), last, decay))
+    count, votes = len(study.names), built["swa"]
+    single_swa = results.of(single, "swa")
+    sizes = {PER_SEED: count, f"all seeds of {single}": len(study.seeds), ALL: count * len(study.seeds)}
+    for name, size in sizes.items():
+        rows.append(_variant(f"{name}, against single SWA", (size, size), single_swa, votes[name]))
+    frame = with_holm(pd.DataFrame(rows))
+    frame["decision"] = [_decision(row) for row in frame.to_dict("records")]
+    return frame
+
+
+def verdict(frame: pd.DataFrame) -> str:
+    """Say in a sentence or two what the verdict table shows."""
+    row = {
+        name.split(",")[0]: values
+        for name, values in zip(frame.variant, frame.to_dict("records"), strict=True)
+    }
+    swa, decay = row["swa"], next(values for name, values in row.items() if name.startswith("decaying"))
+    everyone = row[ALL]
+    return (
+        f"SWA changes entity F1 by {swa['difference']:+.2f} against the last weights ({swa['decision']}), a "
+        f"decaying learning rate by {decay['difference']:+.2f} ({decay['decision']}). The ensemble of all "
+        f"members adds {everyone['difference']:+.2f} to the best single SWA tagger ({everyone['decision']})."
+    )
+
+
+def headline(frame: pd.DataFrame) -> list[dict]:
+    """List scores and differences of the verdict table for metrics.json."""
+    scores = [row["entity F1"].headline(f"entity F1: {row['variant']}") for row in frame.to_dict("records")]
+    gains = [
+        row["difference"].headline(f"difference: {row['variant']}")
+        for row in frame.to_dict("records")
+        if isinstance(row["difference"], Interval)
+    ]
+    return scores + gains
+
+
+def _pooled(results: Results, architectures: Sequence[str], system: str) -> list[Scored]:
+    return [scored for name in architectures for scored in results.of(name, system)]
+
+
+def _variant(name: str, cost: tuple[int, int], base: Sequence[Scored], found: Sequence[Scored]) -> dict:
+    return {"variant": name, "cost": _cost(*cost)} | described(found) | difference(base, found)
+
+
+def _cost(runs: int, models: int) -> str:
+    return f"{runs} run{'s' * (runs > 1)}, {models} model{'s' * (models > 1)}"
+
+
+def _decision(row: Mapping) -> str:
+    """Keep what is better beyond chance, drop what is worse, and say where the data do not tell."""
+    if not isinstance(row["difference"], Interval):
+        return "baseline"
+    if row["p, Holm"] >= 0.05:
+        return "no evidence"
+    return "keep" if row["difference"].value > 0 else "drop"
