@@ -11,6 +11,7 @@ import base64
 import hashlib
 import html
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -180,6 +181,7 @@ def _error(run: Mapping[str, Any]) -> dict[str, str] | None:
 
 def _card(name: str, folder: Path) -> dict[str, Any]:
     run, metrics = (_json(folder / file) for file in ("run.json", "metrics.json"))
+    headline = metrics.get("headline", [])
     executed = folder / "notebook.ipynb"
     notebook = load_notebook(executed) if executed.is_file() else {"cells": []}
     return {
@@ -188,7 +190,7 @@ def _card(name: str, folder: Path) -> dict[str, Any]:
         "title": _title(notebook) or name,
         "question": markup.inline(metrics.get("question", "")),
         "verdict": markup.inline(metrics.get("verdict", "")),
-        "headline": metrics.get("headline", []),
+        "headline": [(row["name"], *figure(row["value"], row["low"], row["high"])) for row in headline],
         "error": _error(run),
         "thumbnail": next(_figures(notebook), None),
     }
@@ -216,17 +218,18 @@ def _text(value: str | list[str]) -> str:
     return value if isinstance(value, str) else "".join(value)
 
 
-def number(value: float) -> str:
-    """Return a figure as a reader wants it: three significant digits, whole numbers in full.
+def figure(value: float, low: float | None, high: float | None) -> tuple[str, str]:
+    """Return a headline figure and its interval with the same decimals, three digits of the largest.
 
-    >>> number(71.134), number(0.41234), number(32470), number(-0.00012)
-    ('71.1', '0.412', '32,470', '-0.00012')
+    >>> figure(71.134, 69.0, 73.2), figure(0.41234, None, None), figure(32470, None, None)
+    (('71.1', '69.0 to 73.2'), ('0.412', ''), ('32,470', ''))
     """
-    if value == int(value) and abs(value) < 1e15:
-        return f"{int(value):,}"
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}"
+    known = [number for number in (value, low, high) if number is not None]
+    largest = max(map(abs, known))
+    whole = all(isinstance(number, int) for number in known) or largest >= 1000
+    decimals = 0 if whole else 3 if largest == 0 else max(0, 2 - math.floor(math.log10(largest)))
+    shown = [f"{number:,.{decimals}f}" for number in known]
+    return shown[0], " to ".join(shown[1:])
 
 
 def duration(seconds: float) -> str:
@@ -248,7 +251,7 @@ def _environment():
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(number=number, duration=duration)
+    environment.filters.update(duration=duration)
     return environment
 
 
