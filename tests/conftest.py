@@ -1,6 +1,8 @@
 """What every test file shares: where the real files are, and a small thread count."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,3 +27,12 @@ def real_data() -> Path:
     if not (folder / "klue-re").is_dir():
         pytest.skip(f"no real files in {folder}: set NUNCHI_DATA to a folder with klue-re/, klue-ner/, …")
     return folder
+
+
+@pytest.fixture(scope="session")
+def smoke(tmp_path_factory) -> tuple[subprocess.CompletedProcess, Path]:
+    """The smoke suite, run once for all tests: what the runner said, and the folder of reports."""
+    out = tmp_path_factory.mktemp("smoke")
+    command = [sys.executable, "-m", "helpers.batch", str(ROOT / "params" / "smoke"), "--out", str(out)]
+    done = subprocess.run([*command, "--jobs", "2"], capture_output=True, text=True, timeout=900)
+    return done, out / "smoke"
