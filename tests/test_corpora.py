@@ -62,7 +62,9 @@ def tsv(*sentences, header=True):
     """Write sentences of (guid, characters, tags) as an entity file."""
     head = "## 주석 : ##\n## 컬럼명 : CHAR\tNE_TAG\n" if header else ""
     return head + "".join(
-        f"## {guid}\t<markup>\n" + "".join(f"{c}\t{t}\n" for c, t in zip(text, tags, strict=True)) + "\n"
+        f"## {guid}\t{''.join(text)}\n"
+        + "".join(f"{c}\t{t}\n" for c, t in zip(text, tags, strict=True))
+        + "\n"
         for guid, text, tags in sentences
     )
 
@@ -306,16 +308,25 @@ class TestBadEntities:
             (tsv(("a", "가", ["B-PS"]), ("b", "나", ["I-PS"])), "line 7 .*I-PS follows O"),
             (tsv(NER).replace("I-PS", "I-PER"), "line 5 .*unknown label 'I-PER'; did you mean 'I-PS'"),
             (tsv(NER).replace("I-PS", "?"), "line 5 .*unknown label"),
-            (tsv(NER)[:-1], "line 7: the file ends inside a sentence.*truncated"),
-            (tsv(NER)[:-4], r"line 7: the file ends inside a sentence.*truncated"),
+            (tsv(NER)[:-5], "line 6 .*the file ends at '하람 ', inside the sentence.*truncated"),
+            (tsv(NER)[:-4], "line 7 .*expected one character, a tab and a tag, got '#'"),
+            (tsv(NER)[:-3], "line 7 .*unknown label ''"),
+            (tsv(NER)[:17], "line 2: no rows below the comment .*truncated"),
             (tsv(NER, NER), "rows 1 and 2 both have the guid 'ner-0'"),
-            (tsv(NER) + "## empty\n\n", "line 9: expected rows below the comment"),
+            (tsv(NER) + "## empty\n\n", "line 9: no rows below the comment"),
             (tsv(NER) + "가\tO\n\n", "line 9: expected `## <id>` above the rows"),
         ],
     )
     def test_wrong_line(self, tmp_path, text, match):
         (path := tmp_path / "train.tsv").write_text(text)
         assert str(path) in refused(match, corpora.load_entities, path, "train")
+
+    @pytest.mark.parametrize("comment", ["하람 #", "<하람:PS> #", ""])
+    @pytest.mark.parametrize("cut", [0, 1, 2])
+    def test_a_whole_last_sentence_needs_no_empty_line(self, tmp_path, comment, cut):
+        text = tsv(NER).replace("ner-0\t하람 #", f"ner-0\t{comment}")
+        (path := tmp_path / "train.tsv").write_text(text[: len(text) - cut])
+        assert corpora.load_entities(path, "train")["sentence"][:] == ["하람 #"]
 
     def test_empty_file(self, tmp_path):
         (path := tmp_path / "train.tsv").write_text("")
@@ -330,7 +341,7 @@ class TestBadEntities:
     def test_wrong_encoding_names_the_line_and_the_fix(self, tmp_path):
         (path := tmp_path / "train.tsv").write_bytes(b"## ascii\n" + tsv(NER, header=False).encode("cp949"))
         message = refused(
-            "line 3: byte 0x.. is not UTF-8; it reads as CP949", corpora.load_entities, path, "train"
+            "line 2: byte 0x.. is not UTF-8; it reads as CP949", corpora.load_entities, path, "train"
         )
         assert "iconv -f cp949 -t utf-8 train.tsv" in message
 
@@ -352,12 +363,14 @@ class TestBadEntities:
 
 
 class TestBadPosts:
-    def test_spans_out_of_range_are_clipped_and_counted(self, tmp_path, caplog):
+    def test_spans_out_of_range_are_clipped_and_counted(self, tmp_path):
         rows = [post(0, trigger_words=[[0, 3], [10, 99], [15, 20], [-2, 1]]), post(1)]
-        loaded = corpora.load_techniques(write_json(tmp_path / "train.json", rows), "train")
-        assert loaded[0]["trigger_words"] == [[0, 3], [10, 15], [0, 1]]
         note = "3 of 5 trigger spans reach outside their post; 2 clipped, 1 dropped as empty"
-        assert note in loaded.info.description and note in caplog.text
+        with pytest.warns(corpora.CorpusWarning, match=note) as caught:
+            loaded = corpora.load_techniques(write_json(tmp_path / "train.json", rows), "train")
+        assert caught[0].filename == __file__  # the caller's line, not the loader's
+        assert loaded[0]["trigger_words"] == [[0, 3], [10, 15], [0, 1]]
+        assert note in loaded.info.description
         assert note in loaded.select([1]).info.description
 
     @settings(deadline=None)
@@ -669,7 +682,8 @@ class TestRealFiles:
         assert any("#" in sentence for sentence in train["sentence"])
 
     def test_techniques(self, real_data):
-        posts = corpora.load_techniques(real_data, "train")
+        with pytest.warns(corpora.CorpusWarning, match="14 of 8,978 trigger spans"):
+            posts = corpora.load_techniques(real_data, "train")
         assert len(posts) == 3_822
         assert Counter(posts["lang"]) == {"uk": 2147, "ru": 1675}
         counts = Counter(name for names in posts["techniques"] for name in names)

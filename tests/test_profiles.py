@@ -353,6 +353,7 @@ class TestRealFiles:
         jamo = [sum(texts.block(c) == "conjoining jamo" for c in sentence) for sentence in dev["sentence"]]
         assert (sum(jamo), sum(count > 0 for count in jamo)) == (900, 316)
 
+    @pytest.mark.filterwarnings("ignore::helpers.corpora.CorpusWarning")
     def test_posts(self, real_data):
         loaded = corpora.load_techniques(real_data, "train")
         assert posts.label_sets(loaded) == {

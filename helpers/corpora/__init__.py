@@ -11,7 +11,7 @@ It returns a `datasets.Dataset`; tokenising and scoring happen elsewhere.
     load_lambada(source, split)     index, text, answer, candidate
 
 `split` is "train" or "dev" ("validation" is another name for dev). `rows` asks for that many: generated ones
-from the sample, else a seeded subset in the order of the file.
+from the sample (4,000 and 1,000 unless said), else a seeded subset in the order of the file.
 
 Sources
 -------
@@ -50,7 +50,7 @@ from helpers.corpora import unlp as _unlp
 from helpers.corpora.files import READERS
 from helpers.corpora.klue import ENTITY_TYPES
 from helpers.corpora.splits import document_groups, leak_report, relation_groups, split_by_group
-from helpers.corpora.unlp import TECHNIQUES
+from helpers.corpora.unlp import TECHNIQUES, CorpusWarning
 from helpers.entities import TAGS
 from helpers.relations import RELATIONS
 
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ENTITY_TYPES",
     "TECHNIQUES",
+    "CorpusWarning",
     "document_groups",
     "leak_report",
     "load_documents",
@@ -92,7 +93,7 @@ def load_entities(source: Source, split: str, *, rows: int | None = None, seed: 
 def load_techniques(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
     """Load posts with their techniques, in the order of TECHNIQUES.
 
-    Trigger spans that reach outside their post are clipped; `info.description` and the log say how many.
+    Trigger spans outside their post are clipped; a CorpusWarning and `info.description` say how many.
     """
     raw = _read(_sources.TECHNIQUES, source, split, rows=rows, seed=seed)
     checked = _unlp.posts(raw.rows, raw.name)
@@ -101,7 +102,7 @@ def load_techniques(source: Source, split: str, *, rows: int | None = None, seed
 
 def load_documents(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
     """Load whole documents; outside the sample, a hash of the text decides on which side each one is."""
-    split = _sources.split_name(split)
+    split = _checked(split, rows)
     if source == "sample":
         raw = _sources.from_sample(_sources.DOCUMENTS, split, rows=rows, seed=seed)
         checked = _documents.documents(raw.rows, raw.name)
@@ -120,9 +121,7 @@ def load_lambada(source: Source, split: str = "dev", *, rows: int | None = None,
 
 
 def _read(task, source: Source, split: str, *, rows: int | None, seed: int, readers=READERS) -> _sources.Rows:
-    split = _sources.split_name(split)
-    if rows is not None and rows < 1:
-        raise ValueError(f"rows must be at least 1, or None for all, got {rows}")
+    split = _checked(split, rows)
     if source == "sample":
         raw = _sources.from_sample(task, split, rows=rows, seed=seed)
     elif source == "hub":
@@ -132,6 +131,12 @@ def _read(task, source: Source, split: str, *, rows: int | None, seed: int, read
     if not raw.rows:
         raise ValueError(f"{raw.name}: no rows in it; is it truncated?")
     return raw
+
+
+def _checked(split: str, rows: int | None) -> str:
+    if rows is not None and rows < 1:
+        raise ValueError(f"rows must be at least 1, or None for all, got {rows}")
+    return _sources.split_name(split)
 
 
 def _raw_documents(source: Source) -> _sources.Rows:

@@ -5,16 +5,18 @@ The entity TSV carries each sentence twice, as rows and as markup in its comment
 sentences may contain `<` and `>` of their own.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
 from helpers.corpora.files import check_unique, id_of, parsed, read_text, text_of
-from helpers.entities import TAGS
+from helpers.entities import TAGS, TYPES
 from helpers.relations import RELATIONS
 
 ENTITY_TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")
 COMMENT = "## "  # a row is one character and a tab, so no row can begin like this
+MARKUP = re.compile(rf"<(.+?):(?:{'|'.join(TYPES)})>")
 
 
 def relations(rows: Sequence[Mapping], name: str) -> list[dict]:
@@ -37,36 +39,40 @@ def entities(rows: Sequence[Mapping], name: str, *, split: str) -> list[dict]:
 def read_ner_tsv(path: Path) -> list[dict]:
     """Return the sentences of an entity TSV; `line` is where their first character stands.
 
-    Nothing is stripped: a row may be a space (`" \\tO"`) or a hash (`"#\\tO"`).
+    Nothing is stripped: a row may be a space (`" \\tO"`) or a hash (`"#\\tO"`). A file that does not end with
+    an empty line is accepted when the comment of its last sentence shows that nothing is missing.
     """
-    lines = read_text(path).removesuffix("\n").split("\n")  # what follows the last newline is no empty line
-    sentences, start = [], 0
-    while (end := _next_blank(lines, start, path)) is not None:
-        if end > start:
-            sentences.append(_sentence(lines, start, end, path))
-        start = end + 1
+    text = read_text(path)
+    lines = text.removesuffix("\n").split("\n")
+    blanks = [i for i, line in enumerate(lines) if not line]
+    starts, ends = [0, *(i + 1 for i in blanks)], [*blanks, len(lines)]
+    sentences = [_sentence(lines, s, e, path) for s, e in zip(starts, ends, strict=True) if s < e]
+    if sentences and not text.endswith("\n\n"):
+        _check_whole(sentences[-1], lines, path)
     return sentences
 
 
-def _next_blank(lines: list[str], start: int, path: Path) -> int | None:
-    try:
-        return lines.index("", start)
-    except ValueError:
-        if start >= len(lines):
-            return None
+def _check_whole(last: Mapping, lines: Sequence[str], path: Path) -> None:
+    """Refuse a last sentence that stops before its comment does."""
+    _, _, comment = lines[last["line"] - 2].partition("\t")
+    read = "".join(last["tokens"])
+    if comment.strip() and read.strip() not in (comment.strip(), MARKUP.sub(r"\1", comment).strip()):
         raise ValueError(
-            f"{path}, line {len(lines)}: the file ends inside a sentence (no empty line after it): it is "
-            "truncated, download it again; if the sentence is whole, end the file with an empty line"
-        ) from None
+            f"{path}, line {len(lines)} ({last['guid']}): the file ends at {read[-10:]!r}, inside the "
+            f"sentence {comment!r}: it is truncated, download it again"
+        )
 
 
 def _sentence(lines: list[str], start: int, end: int, path: Path) -> dict:
     first = start
     while first < end and lines[first].startswith(COMMENT):
         first += 1
-    if first in (start, end):
-        wanted = "`## <id>` above the rows" if first == start else "rows below the comment"
-        raise ValueError(f"{path}, line {start + 1}: expected {wanted}, got {lines[start]!r}")
+    if first == start:
+        raise ValueError(f"{path}, line {start + 1}: expected `## <id>` above the rows, got {lines[start]!r}")
+    if first == end:
+        raise ValueError(
+            f"{path}, line {end}: no rows below the comment {lines[end - 1]!r}; is the file truncated?"
+        )
     guid = lines[first - 1].removeprefix(COMMENT).split("\t")[0]
     pairs = [line.split("\t") for line in lines[first:end]]
     for offset, pair in enumerate(pairs):

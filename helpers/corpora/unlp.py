@@ -4,7 +4,7 @@ The published file has spans that end after their post, that overlap and that ar
 are clipped and counted; the others are left as the annotators made them.
 """
 
-import logging
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
@@ -24,7 +24,9 @@ TECHNIQUES = (
 )
 FLAGS = {True: True, False: False, "True": True, "False": False, "true": True, "false": False}
 
-log = logging.getLogger(__name__)
+
+class CorpusWarning(UserWarning):
+    """Something in a file had to be mended."""
 
 
 class Posts(NamedTuple):
@@ -35,7 +37,7 @@ class Posts(NamedTuple):
 
 
 def posts(rows: Sequence[Mapping], name: str) -> Posts:
-    """Return posts in the one schema; spans out of range are clipped, counted and logged."""
+    """Return posts in the one schema; spans out of range are clipped, counted and warned of."""
     checked = [_post(row, f"{name}, row {i}") for i, row in enumerate(rows, 1)]
     check_unique((row["id"] for row in checked), name, field="id")
     given = [span for row in checked for span in row["trigger_words"]]
@@ -48,7 +50,7 @@ def posts(rows: Sequence[Mapping], name: str) -> Posts:
             f"{name}: {outside:,} of {len(given):,} trigger spans reach outside their post; "
             f"{outside - empty:,} clipped, {empty:,} dropped as empty"
         )
-        log.warning(note)
+        warnings.warn(note, CorpusWarning, stacklevel=4)
     return Posts([{**row, "trigger_words": _inside(row)} for row in checked], note)
 
 
