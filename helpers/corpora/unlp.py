@@ -50,7 +50,7 @@ def posts(rows: Sequence[Mapping], name: str) -> Posts:
             f"{name}: {outside:,} of {len(given):,} trigger spans reach outside their post; "
             f"{outside - empty:,} clipped, {empty:,} dropped as empty"
         )
-        warnings.warn(note, CorpusWarning, stacklevel=4)
+        warnings.warn(note, CorpusWarning, stacklevel=3)
     return Posts([{**row, "trigger_words": _inside(row)} for row in checked], note)
 
 
