@@ -8,6 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from helpers.statistics import resamples
+
 RELATIONS = (
     "no_relation",
     "org:dissolved",
@@ -98,18 +100,12 @@ def auprc_resamples(
     per row (a sentence, an entity pair); rows by default.
     """
     gold, probs = _scored(gold, probs)
-    units = (
-        np.arange(len(gold)) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
-    )
+    names, units = np.unique(np.arange(len(gold)) if clusters is None else clusters, return_inverse=True)
     if len(units) != len(gold):
         raise ValueError(f"clusters has {len(units)} entries but gold has {len(gold)} rows; name one per row")
-    n_units = int(units.max()) + 1
-    draws = np.random.default_rng(seed).multinomial(n_units, np.full(n_units, 1 / n_units), size=samples)
-    weights = draws[:, units].T.astype(np.float32)  # exact: counts stay far below 2**24
-    return (
-        np.stack([_weighted_area(gold == c, probs[:, c], weights) for c in range(len(RELATIONS))], axis=1)
-        * 100
-    )
+    draws = np.concatenate(list(resamples(len(names), samples, seed)))
+    weights = draws[:, units].T.astype(np.float32)
+    return 100 * np.stack([_weighted_area(gold == c, p, weights) for c, p in enumerate(probs.T)], axis=1)
 
 
 def _labels(values: Sequence[int], name: str) -> np.ndarray:

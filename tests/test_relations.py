@@ -20,6 +20,7 @@ from helpers.relations import (
     micro_f1,
     relation_counts,
 )
+from helpers.statistics import resamples
 
 LABELS = st.integers(0, 29)
 
@@ -121,7 +122,7 @@ def test_auprc_ignores_the_order_of_rows_and_any_increasing_map():
 def test_resampled_auprc_is_the_score_of_the_repeated_rows(rows, seed):
     gold, probs = rows
     n = len(gold)
-    draws = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=3)
+    draws = next(resamples(n, 3, seed))
     repeated = [np.repeat(np.arange(n), counts) for counts in draws]
     want = [sklearn_areas(gold[index], probs[index]) for index in repeated]
     assert auprc_resamples(gold, probs, samples=3, seed=seed) == approx(np.array(want), abs=1e-9)
