@@ -189,11 +189,14 @@ def test_entities_have_the_shapes_that_trip_decoders(ner):
 
 
 def test_entity_sentences_come_at_speed():
-    start = time.perf_counter()
-    generate("entities", rows=3000, seed=9)
-    assert (
-        3000 / (time.perf_counter() - start) > 2500
-    )  # 13,000 a second on an idle core; the promise is 5,000
+    """13,000 a second when built. CPU time, best of three: a busy machine does not matter."""
+
+    def seconds() -> float:
+        start = time.process_time()
+        generate("entities", rows=2000, seed=9)
+        return time.process_time() - start
+
+    assert 2000 / min(seconds() for _ in range(3)) > 5000
 
 
 # Relations
