@@ -108,6 +108,7 @@ def train_tagger(
         encoder, data.tokenizer, hidden=hidden, layers=layers, bigrams=bigrams, dropout=dropout,
         outside_weight=outside_weight, frozen=frozen, seed=seed,
     )  # fmt: skip
+    check_lengths(model, data)
     observers = _observers(averages, folder / "snapshots")
     score = partial(official_f1, part=parts["valid"], encoded=data.parts["valid"])
     result = training.fit(
@@ -162,6 +163,20 @@ def build_tagger(
     if frozen:
         models.freeze_encoder(net)
     return net
+
+
+def check_lengths(model: "nn.Module", data: Encoding) -> None:
+    """Refuse sentences that are longer than the model can read, rather than truncate them."""
+    limit = getattr(model.config.encoder, "max_position_embeddings", None)
+    if limit is None:  # a BiLSTM reads sentences of any length
+        return
+    for name, encoded in data.parts.items():
+        row = int(encoded.features.lengths.argmax())
+        if encoded.features.lengths[row] > limit - 2:  # RoBERTa numbers positions from pad_id + 1
+            raise ValueError(
+                f"{name}, sentence {row}: {encoded.features.lengths[row]} tokens but the model reads "
+                f"{limit - 2}; split the sentence or choose a model with more positions"
+            )
 
 
 def tag(model: "nn.Module", encoded: Encoded, *, temperature: float = 1.0) -> Member:

@@ -100,6 +100,18 @@ def test_a_frozen_tagger_trains_its_head_only(encodings):
     assert {n.split(".")[0] for n, p in net.named_parameters() if p.requires_grad} == {"head"}
 
 
+def test_a_sentence_too_long_for_the_model_is_an_error_that_names_it(encodings):
+    data = encodings["train:character"]
+    long = taggers.encode_part(
+        data.tokenizer, Part(["가", "가" * 600], entities.encode([["O"], ["O"] * 600]))
+    )
+    sizes = SIZE | {"outside_weight": 1.0, "frozen": False, "seed": 0}
+    net = taggers.build_tagger("roberta", data.tokenizer, **sizes)
+    with pytest.raises(ValueError, match=r"dev, sentence 1: 60\d tokens but the model reads"):
+        taggers.check_lengths(net, taggers.Encoding(data.tokenizer, {"dev": long}))
+    taggers.check_lengths(taggers.build_tagger("bilstm", data.tokenizer, **sizes), data)
+
+
 def test_the_weight_of_outside_is_in_the_loss(encodings):
     tokenizer, losses = encodings["train:character"].tokenizer, []
     for weight in (1.0, 0.5):
