@@ -26,17 +26,23 @@ class _Average:
     def __init__(self, every: Every, start: float, update: Callable[[list, list, int], None]):
         self.every, self.start, self.update = every, start, update
         self.count, self._weights = 0, {}
+        self._model, self._live = None, []
 
     def __call__(self, model: nn.Module, moment: Moment) -> None:
         if moment.epoch < self.start or not self.every(moment):
             return
-        current = trained_weights(model)
-        if self._weights:  # by name: a resumed average has its own order, and may be on another device
-            self._weights = {name: self._weights[name].to(value.device) for name, value in current.items()}
-            self.update(list(self._weights.values()), list(current.values()), self.count)
-        else:
-            self._weights = {name: value.clone() for name, value in current.items()}
+        if model is not self._model:  # looked up once: walking the modules costs more than averaging
+            self._watch(model)
+        if self.count:
+            self.update(list(self._weights.values()), self._live, self.count)
         self.count += 1
+
+    def _watch(self, model: nn.Module) -> None:
+        """Line the average up with the model's weights, by name: a resumed average has its own order."""
+        current = trained_weights(model)
+        start = self._weights or current
+        self._weights = {name: start[name].to(value.device, copy=True) for name, value in current.items()}
+        self._model, self._live = model, list(current.values())
 
     def weights(self) -> Weights:
         """Return the average so far."""

@@ -13,7 +13,7 @@ from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedMode
 from transformers.configuration_utils import SubConfigSpec
 from transformers.modeling_outputs import SequenceClassifierOutput
 
-from helpers import recurrent  # noqa: F401 - a saved classifier may hold a BiLSTM
+from helpers.recurrent import BiLSTMModel
 
 TASKS = ("sequence", "multilabel", "tokens")
 POOLINGS = {"first": 1, "last": 1, "mean": 1, "starts": 2, "starts+max": 3}  # states per row
@@ -117,14 +117,14 @@ def classifier(
     task: str,
     pooling: str = "first",
     class_weights: Mapping[str, float] | Sequence[float] | None = None,
-    dropout: float = 0.1,
+    dropout: float | None = None,
     seed: int = 0,
 ) -> Classifier:
     """Put a head on an encoder.
 
     `class_weights` are `{label: weight}` (1 elsewhere) or one weight per label; for "multilabel" they weigh
     the positives. The poolings "starts" and "starts+max" read the columns subject_start and object_start,
-    token positions.
+    token positions. `dropout` before the head is 0.1, or none after a BiLSTM, which drops its own output.
     """
     if task not in TASKS or pooling not in POOLINGS:
         raise ValueError(
@@ -136,7 +136,7 @@ def classifier(
         task=task,
         pooling=pooling,
         class_weights=_weights(class_weights, labels),
-        head_dropout=dropout,
+        head_dropout=dropout if dropout is not None else 0.0 if isinstance(encoder, BiLSTMModel) else 0.1,
         pad_token_id=encoder.config.pad_token_id,
         id2label=dict(enumerate(labels)),
         label2id={label: index for index, label in enumerate(labels)},
