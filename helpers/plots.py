@@ -53,6 +53,24 @@ def forest(
     return ax
 
 
+def dumbbell(frame: pd.DataFrame, ax, *, label: str, first: str, second: str, unit: str):
+    """Draw two Intervals per row, joined: `first` as a ring, `second` as a dot with bounds; best on top."""
+    rows = frame.iloc[np.argsort([interval.value for interval in frame[second]])]
+    at = np.arange(len(rows))
+    before = np.array([interval.value for interval in rows[first]])
+    after, low, high = np.array(rows[second].tolist()).T
+    ax.hlines(at, after, before, color="#999999", linewidth=1)
+    ax.plot(before, at, "o", markerfacecolor="none", markersize=7, label=first.replace("_", " "))
+    spread = np.abs(np.stack([low, high]) - after)
+    ax.errorbar(after, at, xerr=spread, fmt="o", capsize=3, elinewidth=1.6, label=second.replace("_", " "))
+    ax.set_yticks(at, rows[label].astype(str))
+    ax.set_ylim(-0.6, len(rows) - 0.4)
+    ax.set_xlabel(unit)
+    ax.grid(axis="y", visible=False)
+    ax.legend(loc="lower right")
+    return ax
+
+
 def bars(values: pd.Series, ax, *, unit: str, sort: bool = True, intervals: pd.DataFrame | None = None):
     """Draw horizontal bars, the longest on top; `intervals` has columns low and high on the same index."""
     values = values.sort_values() if sort else values.iloc[::-1]
