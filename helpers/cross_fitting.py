@@ -254,6 +254,11 @@ def prior_shift(
     return pd.DataFrame(rows)
 
 
+def verdict(gain: statistics.Interval) -> str:
+    """Say what a gain with its interval decides: keep, drop, or no evidence either way."""
+    return "keep" if gain.low > 0 else "drop" if gain.high < 0 else "no evidence"
+
+
 def fold_macro_f1(sums: NDArray, *, folds: int) -> NDArray:
     """Map summed counts (…, folds × 3 × classes) to the mean over folds of macro-F1."""
     return macro_f1_of_counts(sums.reshape(*sums.shape[:-1], folds, -1)).mean(axis=-1)

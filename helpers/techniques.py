@@ -7,16 +7,20 @@ of folds gives a fold ensemble that never saw the posts it decides about. Choosi
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from importlib import resources
 from itertools import combinations
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from helpers import sweeps
 from helpers.multilabel import indicators
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Predict = Callable[[Sequence[str]], NDArray]
 """Maps texts to probabilities (texts, classes)."""
@@ -63,16 +67,16 @@ class Network:
     `encoder` is a kind from `models.KINDS`, built from scratch at the given size, or a hub name or folder.
     """
 
-    encoder: str = "roberta"
+    encoder: str = "bilstm"
     tokenizer: str = "train:wordpiece"
     vocabulary: int = 4000
-    hidden: int = 96
-    layers: int = 2
+    hidden: int = 64
+    layers: int = 1
     max_tokens: int = 256
     pooling: str = "mean"
-    epochs: int = 5
-    peak_lr: float = 1e-3
-    batch_rows: int = 32
+    epochs: int = 6
+    peak_lr: float = 5e-3
+    batch_rows: int = 16
     accumulate: int = 1
     lora_rank: int = 0
     four_bit: bool = False
@@ -98,6 +102,55 @@ def posts_of(dataset, classes: Sequence[str]) -> Posts:
         labels=indicators(dataset["techniques"], classes),
         classes=tuple(classes),
     )
+
+
+def describe(posts: Posts) -> "pd.DataFrame":
+    """Return one row per class: posts, their share, and the share within each language, in percent."""
+    import pandas as pd
+
+    languages = np.array(posts.languages)
+    frame = pd.DataFrame({"technique": posts.classes, "posts": posts.labels.sum(axis=0)})
+    frame["share, %"] = 100 * posts.labels.mean(axis=0)
+    for name in sorted(set(posts.languages)):
+        frame[f"in {name}, %"] = 100 * posts.labels[languages == name].mean(axis=0)
+    return frame.sort_values("posts", ascending=False, ignore_index=True)
+
+
+def published() -> "pd.DataFrame":
+    """Return the shared task's published scores: references, none of them run here."""
+    import pandas as pd
+
+    with (resources.files("helpers") / "reference" / "unlp2025_techniques.csv").open(
+        encoding="utf-8"
+    ) as stream:
+        return pd.read_csv(stream)
+
+
+def weaker_versions(base: NGrams) -> dict[str, NGrams]:
+    """Return ten systems from good to poor, as a team submits them on its way: other n-grams, less data."""
+    words = replace(base, analyzer="word", shortest=1, longest=2)
+    return {
+        "characters": base,
+        "characters, strong penalty": replace(base, c=base.c / 20),
+        "characters, 2–3-grams": replace(base, longest=3),
+        "characters, 1,000 features": replace(base, features=1000),
+        "characters, 40 % of posts": replace(base, share=0.4),
+        "characters, 10 % of posts": replace(base, share=0.1),
+        "words": words,
+        "words, strong penalty": replace(words, c=base.c / 20),
+        "words, 40 % of posts": replace(words, share=0.4),
+        "words, 10 % of posts": replace(words, share=0.1),
+    }
+
+
+def save_scores(path: Path, posts: Posts, assigned: NDArray, scores: NDArray) -> None:
+    """Write one row per post: id, fold, and the probability of each class; texts stay where they are."""
+    import pandas as pd
+
+    frame = pd.DataFrame(scores, columns=list(posts.classes))
+    frame.insert(0, "fold", assigned)
+    frame.insert(0, "id", posts.ids)
+    frame.to_csv(path, index=False, float_format="%.6g")
 
 
 def score_folds(

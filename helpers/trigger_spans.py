@@ -5,15 +5,20 @@ the corpus-level character F1 of the shared task has an exact threshold like any
 are those of `helpers.techniques`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers import sweeps
+from helpers import statistics, sweeps
 from helpers.alignment import Encoded, encode_with_offsets, spread
 from helpers.techniques import Network, Posts, described, text_encoder, train_config
+from helpers.thresholds import best_f1_threshold, legacy_grid_threshold
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Span = tuple[int, int]
 """Half-open range of characters."""
@@ -161,6 +166,46 @@ def average(members: Sequence[dict[int, NDArray]]) -> dict[int, NDArray]:
     if len({frozenset(member) for member in members}) != 1:
         raise ValueError("members scored different posts; leave the same folds out for all")
     return {post: np.mean([member[post] for member in members], axis=0) for post in members[0]}
+
+
+def decide(
+    members: Mapping[str, dict[int, NDArray]], posts: Posts, assigned: NDArray, *, tune: int
+) -> dict[str, dict[int, NDArray]]:
+    """Return the predicted characters of each member, of their average, and of the controls.
+
+    Thresholds are fitted on the posts of fold `tune`; decisions are made about the other posts scored.
+    """
+    blend = average(list(members.values()))
+    fitted, tested = ([post for post in blend if (assigned[post] == tune) == own] for own in (True, False))
+    truth = np.concatenate([mask_of(posts.spans[post], len(posts.texts[post])) for post in fitted])
+
+    def cut_by(rule: Callable, scores: dict[int, NDArray]) -> dict[int, NDArray]:
+        threshold, _ = rule(truth, np.concatenate([scores[post] for post in fitted]))
+        return {post: scores[post] >= threshold for post in tested}
+
+    return {
+        "every character (control)": {post: np.ones(len(posts.texts[post]), dtype=bool) for post in tested},
+        **{name: cut_by(best_f1_threshold, scores) for name, scores in members.items()},
+        "average, grid (legacy)": cut_by(legacy_grid_threshold, blend),
+        "average, exact": cut_by(best_f1_threshold, blend),
+    }
+
+
+def compare(
+    decisions: Mapping[str, dict[int, NDArray]], posts: Posts, *, samples: int = 2000
+) -> "pd.DataFrame":
+    """Return one row per system: character F1 over all posts, and its paired gain over the first system."""
+    import pandas as pd
+
+    rows, first = [], None
+    for name, predicted in decisions.items():
+        gold = [mask_of(posts.spans[post], len(posts.texts[post])) for post in predicted]
+        counts = char_counts(gold, list(predicted.values()))
+        first = counts if first is None else first
+        value = statistics.bootstrap(counts, statistics.f1, samples=samples)
+        gain = statistics.paired_bootstrap(first, counts, statistics.f1, samples=samples).difference
+        rows.append({"system": name, "character_f1": value, "gain": gain})
+    return pd.DataFrame(rows)
 
 
 def _margin(logits: NDArray) -> NDArray:

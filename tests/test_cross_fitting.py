@@ -9,6 +9,7 @@ from scipy.special import expit
 from helpers import cross_fitting as cf
 from helpers import folds, thresholds
 from helpers.multilabel import macro_f1
+from helpers.statistics import Interval
 
 
 def planted(rows=1500, signal=1.5, seed=0):
@@ -117,3 +118,9 @@ def test_target_rules_match_the_share_among_the_rows_kept(data):
         target, rate = scores[rows[:, c], c], labels[rows[:, c], c].mean()
         assert fit.thresholds[0, c] == thresholds.match_rate_threshold(target, rate)
         assert (target >= fit.thresholds[0, c]).sum() == labels[rows[:, c], c].sum()
+
+
+def test_a_verdict_needs_an_interval_off_zero():
+    assert cf.verdict(Interval(0.2, 0.1, 0.3)) == "keep"
+    assert cf.verdict(Interval(-0.2, -0.3, -0.1)) == "drop"
+    assert cf.verdict(Interval(0.2, -0.1, 0.3)) == "no evidence"

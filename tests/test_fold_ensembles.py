@@ -70,3 +70,12 @@ def test_gains_are_paired_and_start_at_zero(planted):
     frame = fold_ensembles.gains(labels, {"nothing": np.zeros_like(labels), "gold": labels}, samples=200)
     assert frame["macro_f1"].iloc[1].value == macro_f1(labels, labels) == 1.0
     assert frame["gain"].iloc[1] == (1.0, 1.0, 1.0)
+
+
+def test_models_are_compared_on_the_same_rows_with_thresholds_from_other_parts(planted):
+    labels, nested, _ = planted
+    noise = np.random.default_rng(1).random(labels.shape)
+    frame = fold_ensembles.compare_models(
+        labels, {"noise": noise, "model": nested.averaged}, rule=EXACT, samples=200
+    ).set_index("system")
+    assert frame.loc["model", "gain"].low > 0.1

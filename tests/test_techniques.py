@@ -126,3 +126,24 @@ def test_posts_come_from_the_corpus_in_its_own_order():
     assert posts.ids == list(dataset["id"]) and posts.labels.shape == (20, 10)
     for row, names in zip(posts.labels, dataset["techniques"], strict=True):
         assert [c for c, on in zip(corpora.TECHNIQUES, row, strict=True) if on] == names
+
+
+def test_the_class_table_counts_by_language(posts):
+    half = posts._replace(languages=["uk"] * 75 + ["ru"] * 75)
+    frame = techniques.describe(half).set_index("technique")
+    assert frame.loc["fear", "posts"] == posts.labels[:, 0].sum()
+    assert frame.loc["fear", "in ru, %"] == pytest.approx(100 * posts.labels[75:, 0].mean())
+    assert frame["posts"].is_monotonic_decreasing
+
+
+def test_scores_are_written_without_the_texts(posts, assigned, tmp_path):
+    techniques.save_scores(tmp_path / "scores.csv", posts, assigned, posts.labels / 2)
+    written = (tmp_path / "scores.csv").read_text()
+    assert written.splitlines()[0] == "id,fold,fear,joy,none"
+    assert len(written.splitlines()) == 151 and "river" not in written
+
+
+def test_weaker_versions_differ_and_the_published_rows_are_there():
+    versions = techniques.weaker_versions(NGrams())
+    assert len(set(versions.values())) == len(versions) == 10
+    assert techniques.published()["macro_f1"].max() == 0.49

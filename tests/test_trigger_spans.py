@@ -100,3 +100,16 @@ def test_a_tagger_learns_the_planted_trigger(planted, tmp_path, monkeypatch):
     assert statistics.f1(counts.sum(axis=0)) > 0.75, "windows of five tokens still see most pairs"
     again = trigger_spans.score_spans([config], planted, assigned, without=[0])
     assert all((again[0][i] == scores[i]).all() for i in scores), "the second call reads the first one's file"
+
+
+def test_thresholds_come_from_the_tuning_fold_and_decisions_are_about_the_others(planted):
+    assigned = np.arange(120) % 4
+    gold = {i: trigger_spans.mask_of(planted.spans[i], len(planted.texts[i])) for i in range(120)}
+    near = {i: np.where(gold[i], 0.012, 0.006) for i in range(120) if assigned[i] < 2}
+    flat = {i: np.full(len(gold[i]), 0.2) for i in near}
+    decisions = trigger_spans.decide({"good": near, "flat": flat}, planted, assigned, tune=0)
+    assert all(set(own) == {i for i in near if assigned[i] == 1} for own in decisions.values())
+    frame = trigger_spans.compare(decisions, planted, samples=100).set_index("system")["character_f1"]
+    assert frame["good"].value == 1.0 and frame["average, exact"].value == 1.0
+    assert frame["flat"].value == frame["every character (control)"].value
+    assert frame["average, grid (legacy)"].value < 1.0, "a hundred fixed points miss a narrow gap"
