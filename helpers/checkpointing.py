@@ -51,6 +51,17 @@ def load(checkpoint: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]
     return groups, json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
 
 
+def check_same(stored: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
+    """Refuse to go on with a run that was started with other settings, data or weights."""
+    wanted = json.loads(json.dumps(wanted))
+    if changed := [name for name in wanted if stored.get(name) != wanted[name]]:
+        there, here = (repr(values.get(changed[0]))[:60] for values in (stored, wanted))
+        raise ValueError(
+            f"{folder} holds another run ({changed[0]}: {there} there, {here} here): "
+            "give this run its own folder, or delete that one"
+        )
+
+
 def optimizer_tensors(optimizer: Optimizer) -> dict[str, Tensor]:
     """Return the state of an optimizer as one flat group: `{"0.exp_avg": …}`."""
     state = optimizer.state_dict()["state"]

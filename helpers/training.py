@@ -6,7 +6,6 @@ global batch; the loss is weighted by targets, so neither accumulation nor the n
 it. Models come from `models`, metrics from the caller, weight averages from `averaging`.
 """
 
-import json
 import math
 import random
 import resource
@@ -15,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,9 @@ def fit(
         raise ValueError(f"metric={config.metric!r} needs an evaluate function that returns it")
     with _accelerated(config, folder, trackers) as accelerator:
         plan = _Plan(as_features(train), config, draw)
-        run = _Run(accelerator, model, plan, config, evaluate, observers, transform)
+        run = _Run(
+            model, plan, accelerator=accelerator, evaluate=evaluate, observers=observers, transform=transform
+        )
         if folder is not None:
             run.resume(Path(folder))
         with _progress_line(run, progress) as show:
@@ -104,6 +106,8 @@ class _Plan:
         self.epoch_steps = [len(steps) for steps in epochs]
         self.steps = [step for steps in epochs for step in steps]
         self.ends = np.cumsum(self.epoch_steps)
+        if not self.steps:
+            raise ValueError("draw named no row in any epoch: there is nothing to train on")
 
     def moment(self, step: int) -> Moment:
         return Moment(step, self._position(step), self._position(step - 1), len(self.steps))
@@ -112,12 +116,8 @@ class _Plan:
         return learning_rate(self.config, step, total=len(self.steps), first_epoch=self.epoch_steps[0])
 
     def fingerprint(self) -> dict[str, Any]:
-        rows = sum(len(rows) for step in self.steps for rows in step)
-        return asdict(self.config) | {
-            "data": self.features.fingerprint(),
-            "steps": len(self.steps),
-            "rows": rows,
-        }
+        order = blake2b(np.concatenate([rows for step in self.steps for rows in step]), digest_size=16)
+        return asdict(self.config) | {"data": self.features.fingerprint(), "order": order.hexdigest()}
 
     def _position(self, step: int) -> float:
         """Return completed epochs after `step` steps; a whole number exactly at the end of an epoch."""
@@ -145,15 +145,14 @@ class _Plan:
 class _Run:
     """The state of a run: everything that changes from step to step, and that a checkpoint holds."""
 
-    def __init__(self, accelerator, model, plan, config, evaluate, observers, transform):
-        self.accelerator, self.plan, self.config = accelerator, plan, config
+    def __init__(self, model: nn.Module, plan: _Plan, *, accelerator, evaluate, observers, transform):
+        self.model, self.plan, self.config, self.accelerator = model.train(), plan, plan.config, accelerator
         self.evaluate, self.observers, self.transform = evaluate, observers, transform
-        self.model = model
         self.inputs, self.pad_id = input_names(model), pad_id_of(model)
         self.trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
         if not self.trained:
             raise ValueError("the model has no trainable parameters: unfreeze a head or an adapter")
-        self.optimizer = _adamw(self.trained, config, accelerator.device)
+        self.optimizer = _adamw(self.trained, self.config, accelerator.device)
         self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
         self.folder: Path | None = None
         self.best_weights: dict[str, Tensor] | None = None
@@ -169,7 +168,6 @@ class _Run:
     def advance(self) -> None:
         """Take one optimizer step, and all that is due after it."""
         started = time.perf_counter()
-        self.model.train()
         step = self.state["step"]
         self.loss, targets = self._optimize(step)
         self.state["train_seconds"] += time.perf_counter() - started
@@ -198,6 +196,7 @@ class _Run:
     def result(self) -> FitResult:
         if self.best_weights and self.config.restore_best:
             _copy(self.best_weights, self.trained)
+        self.model.eval()
         state = self.state
         return FitResult(
             history=state["history"],
@@ -213,11 +212,11 @@ class _Run:
 
     def resume(self, folder: Path) -> None:
         """Save to this folder from now on, and go on from its newest checkpoint, if it has one."""
-        self.folder = folder
+        self.folder, self.fingerprint = folder, self._fingerprint()
         if (checkpoint := checkpointing.latest(folder)) is None:
             return
         groups, stored = checkpointing.load(checkpoint)
-        _check_same(stored.pop("fingerprint"), self._fingerprint(), folder)
+        checkpointing.check_same(stored.pop("fingerprint"), self.fingerprint, folder)
         self.state = stored
         _copy(groups["model"], self.trained)
         self.best_weights = groups.get("best")
@@ -238,13 +237,14 @@ class _Run:
         if self.accelerator.scaler is not None:
             self.state["scaler"] = self.accelerator.scaler.state_dict()
         if self.accelerator.is_main_process:
-            state = self.state | {"fingerprint": self._fingerprint()}
+            state = self.state | {"fingerprint": self.fingerprint}
             checkpointing.save(self.folder, self.state["step"], groups=groups, state=state)
         self.accelerator.wait_for_everyone()
 
     def _fingerprint(self) -> dict[str, Any]:
-        shapes = {name: list(p.shape) for name, p in self.trained.items()}
-        return self.plan.fingerprint() | {"parameters": shapes, "observers": len(self.observers)}
+        """Return what must be the same to go on: settings, data, and the weights before the first step."""
+        weights = {name: f"{float(p.detach().double().abs().sum()):.8g}" for name, p in self.trained.items()}
+        return self.plan.fingerprint() | {"first weights": weights, "observers": len(self.observers)}
 
     def _optimize(self, step: int) -> tuple[float, int]:
         """Take the step; return the loss per target of the global batch, and its number of targets."""
@@ -297,6 +297,7 @@ class _Run:
         if self.evaluate is not None:
             self.model.eval()
             row |= {name: float(value) for name, value in self.evaluate(self.model).items()}
+            self.model.train()
         state["history"].append(row)
         self.accelerator.log(row, step=moment.step)
         if self.config.metric:
@@ -308,7 +309,8 @@ class _Run:
         if config.metric not in row:
             raise ValueError(f"evaluate returned {sorted(row)}, not the metric {config.metric!r} to watch")
         value, best = row[config.metric], state["best_metric"]
-        if best is None or (value > best if config.higher_is_better else value < best):
+        better = best is None or (value > best if config.higher_is_better else value < best)
+        if better and not math.isnan(value):
             state["best_step"], state["best_metric"], state["stale"] = row["step"], value, 0
             self.best_weights = {name: p.detach().cpu().clone() for name, p in self.trained.items()}
         else:
@@ -339,16 +341,6 @@ def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.dev
 def _copy(weights: Mapping[str, Tensor], parameters: Mapping[str, Tensor]) -> None:
     for name, parameter in parameters.items():
         parameter.copy_(weights[name])
-
-
-def _check_same(stored: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
-    wanted = json.loads(json.dumps(wanted))
-    if changed := [name for name in wanted if stored.get(name) != wanted[name]]:
-        name = changed[0]
-        raise ValueError(
-            f"{folder} holds a run with other settings ({name}: {stored.get(name)!r} there, {wanted[name]!r} "
-            "here): give this run its own folder, or delete that one"
-        )
 
 
 def _seed_everything(seed: int, step: int, rank: int, device: torch.device) -> None:
@@ -399,7 +391,9 @@ def _progress_line(run: _Run, label: str | None) -> Iterator[Callable[[], None]]
 
     silent = label is None or not run.accelerator.is_main_process
     start = run.state["step"]
-    with tqdm(total=len(run.plan.steps), initial=start, desc=label, disable=silent, file=sys.stdout) as line:
+    with tqdm(
+        total=len(run.plan.steps), initial=start, desc=label, disable=silent, file=sys.stdout, mininterval=0.5
+    ) as line:
 
         def show() -> None:
             line.set_postfix(run.summary(), refresh=False)

@@ -111,7 +111,7 @@ def test_a_run_interrupted_again_and_again_goes_on_bit_for_bit(tmp_path, undistu
 def test_a_finished_run_returns_at_once(tmp_path):
     first, states = complete_run(tmp_path)
     calls = []
-    model = tagger(seed=9)
+    model = tagger()
     averages = [SWA(Every(steps=2), start=0), EMA(0.8), LAWA(2, Every(steps=3))]
     again = fit(
         model,
@@ -158,13 +158,18 @@ def test_early_stopping_survives_an_interruption(tmp_path):
 
 @pytest.mark.parametrize(
     ("change", "name"),
-    [({"config": TrainConfig(epochs=3, batch_rows=8)}, "peak_lr"), ({"train": tagging_rows(39)}, "data")],
+    [
+        ({"config": TrainConfig(epochs=3, batch_rows=8)}, "peak_lr"),
+        ({"train": tagging_rows(39)}, "data"),
+        ({"draw": lambda epoch: range(40)[::-1]}, "order"),
+        ({"model": tagger(seed=9)}, "first weights"),
+    ],
 )
 def test_a_folder_holds_one_run(tmp_path, change, name):
     settings = {"train": tagging_rows(), "config": TrainConfig(epochs=3, batch_rows=8, peak_lr=1e-3)}
     fit(tagger(), **settings, folder=tmp_path, progress=None)
-    with pytest.raises(ValueError, match=rf"other settings \({name}.*own folder"):
-        fit(tagger(), **settings | change, folder=tmp_path, progress=None)
+    with pytest.raises(ValueError, match=rf"another run \({name}: .*own folder"):
+        fit(**{"model": tagger()} | settings | change, folder=tmp_path, progress=None)
 
 
 # --- losses ---
@@ -256,12 +261,12 @@ def test_the_best_weights_are_kept_and_restored(higher):
 
 
 def test_patience_counts_evaluations_without_a_new_best():
-    scores = iter([0.1, 0.3, 0.3, float("nan"), 0.9])
+    scores = iter([float("nan"), 0.1, 0.3, 0.3, float("nan"), 0.9])
     config = TrainConfig(epochs=9, metric="f1", patience=2)
     result = fit(
         tagger(), tagging_rows(), config=config, evaluate=lambda _: {"f1": next(scores)}, progress=None
     )
-    assert result.stopped_early and len(result.history) == 4 and result.best_metric == 0.3
+    assert result.stopped_early and len(result.history) == 5 and result.best_metric == 0.3
 
 
 def test_a_frozen_encoder_stays_and_the_head_moves():
