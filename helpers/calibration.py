@@ -24,17 +24,12 @@ def platt(y: ArrayLike, p: ArrayLike) -> Calibrator:
     The targets (positives + 1) / (positives + 2) and 1 / (negatives + 2) keep a class of a few positives, or
     of none, from certainty.
     """
-    from sklearn.linear_model import LogisticRegression
-
     p = checked_scores(p)
     y = checked_labels(y, p.size)
     soft = np.where(y, (y.sum() + 1) / (y.sum() + 2), 1 / ((~y).sum() + 2))
-    x = _log_odds(p)[:, None]
-    # A soft target is a positive row of weight t beside a negative one of weight 1 − t.
-    curve = LogisticRegression(C=np.inf).fit(
-        np.vstack([x, x]), np.repeat([1, 0], p.size), sample_weight=np.concatenate([soft, 1 - soft])
-    )
-    slope, offset = max(float(curve.coef_[0, 0]), 0.0), float(curve.intercept_[0])
+    slope, offset = _logistic_curve(_log_odds(p), soft)
+    if slope < 0:  # scores that point the wrong way say nothing; never turn them round
+        slope, offset = 0.0, float(logit(soft.mean()))
     return lambda scores: expit(slope * _log_odds(scores) + offset)
 
 
@@ -85,6 +80,30 @@ def estimate_prior(
         if abs(rate - last) < tolerance:
             break
     return rate
+
+
+def _logistic_curve(x: NDArray, target: NDArray, *, rounds: int = 50) -> tuple[float, float]:
+    """Minimise the cross-entropy of expit(slope · x + offset) by Newton steps, halved while they overshoot.
+
+    Two unknowns need no general solver: thousands of these fits are behind one table of rules.
+    """
+    at = np.array([0.0, logit(target.mean())])
+    design = np.stack([x, np.ones_like(x)], axis=1)
+
+    def loss(point: NDArray) -> float:
+        z = design @ point
+        return float(np.logaddexp(0.0, z).sum() - target @ z)
+
+    for _ in range(rounds):
+        q = expit(design @ at)
+        curvature = (design * (q * (1 - q))[:, None]).T @ design + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, design.T @ (q - target))
+        while loss(at - step) > loss(at) and np.abs(step).max() > 1e-12:
+            step /= 2
+        at = at - step
+        if np.abs(step).max() < 1e-10:
+            break
+    return float(at[0]), float(at[1])
 
 
 def _log_odds(p: ArrayLike) -> NDArray:
