@@ -102,7 +102,7 @@ class _Worker:
             code = self.process.wait()
             if not self.run and not self.stopped:
                 noise.seek(0)
-                self.run = _fail(spec, code, noise.read()[-4000:])
+                self.run = _fail(spec, self.process.pid, code, noise.read()[-4000:])
         if self.run:
             self.board.end(self.task.name, self.run)
 
@@ -229,7 +229,7 @@ def _plan_lines(stale: dict[plans.Task, str | None]) -> list[str]:
     for task, reason in stale.items():
         lines.append(f"{task.name}: {'run, ' + reason if reason else 'up to date'}")
         lines += [f"    {name} = {value!r}" for name, value in task.overrides.items()]
-        lines += [f"    {line}" for line in plans.estimate(task.values)]
+        lines += [f"    {line}" for line in plans.estimate(task)]
     return [*lines, f"{sum(map(bool, stale.values()))} of {len(stale)} notebooks to run"]
 
 
@@ -265,10 +265,10 @@ def _environment(task: plans.Task, threads: int) -> dict[str, str]:
     given["PYTHONPATH"] = os.pathsep.join(filter(None, [str(records.ROOT), os.environ.get("PYTHONPATH")]))
     given["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # no debugger, no warning about it in every kernel
     offline = {} if plans.needs_hub(task.values) else {"HF_HUB_OFFLINE": "1"}
-    return {**os.environ, **offline, **given}
+    return {**offline, **os.environ, **given}
 
 
-def _fail(spec: dict[str, Any], code: int, noise: str) -> dict[str, Any]:
+def _fail(spec: dict[str, Any], pid: int, code: int, noise: str) -> dict[str, Any]:
     """Write the report of a run whose process died without a word, most often for lack of memory."""
     from helpers import runs
 
@@ -280,7 +280,7 @@ def _fail(spec: dict[str, Any], code: int, noise: str) -> dict[str, Any]:
         "started": time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime()),
         "error": error,
     }
-    work = runs.work_folder(Path(spec["folder"]))
+    work = runs.left_by(pid, Path(spec["folder"])) or runs.work_folder(Path(spec["folder"]))
     return runs.finish(spec, work, outcome | {"seconds": 0.0, "peak_memory_mb": 0})
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,8 @@ BACKBONES = {
     "google/gemma-2-9b-it": 9_242,
     "google/gemma-2-2b": 2_614,
 }
+# Rows of the public training files, by the number of the notebook that trains on them.
+TRAIN_ROWS = {"02": 32_470, "03": 32_470, "04": 21_008, "05": 3_822}
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +102,10 @@ def why_stale(task: Task) -> str | None:
         return "never run"
     if "run.json" in missing:
         return "no run.json"
-    run = json.loads((task.folder / "run.json").read_text(encoding="utf-8"))
+    try:
+        run = json.loads((task.folder / "run.json").read_text(encoding="utf-8"))
+    except ValueError:
+        return "run.json is unreadable"
     if run["status"] != "ok":
         return "failed last time"
     if missing:
@@ -115,26 +120,35 @@ def needs_hub(values: dict[str, Any]) -> bool:
     return any(text == "hub" or _is_hub_name(text) for text in _texts(values.values()))
 
 
-def estimate(values: dict[str, Any]) -> list[str]:
+def estimate(task: Task) -> list[str]:
     """Return what the parameters say about a run's size: grid, models, steps, memory; empty when nothing.
 
     The grid counts every combination of the list-valued parameters, an upper bound: a notebook may cross only
     some. Memory is weights, gradients and Adam's two moments in 32 bits (16 bytes a parameter), or the frozen
     weights alone in 16 bits when LoRA is on; activations come on top.
     """
-    lists = {name: value for name, value in values.items() if isinstance(value, list) and len(value) > 1}
+    lists = {name: value for name, value in task.values.items() if isinstance(value, list) and len(value) > 1}
+    combinations = math.prod(map(len, lists.values()))
     grid = " × ".join(f"{name} {len(value)}" for name, value in lists.items())
-    lines = [f"grid: {grid} = at most {prod(map(len, lists.values()))} combinations"] if lists else []
-    named = [text for text in dict.fromkeys(_texts(values.values())) if _is_hub_name(text)]
-    lines += [f"model: {name}, {_memory(name, lora=bool(values.get('lora')))}" for name in named]
-    rows, epochs, batch = (
-        _first(values, names) for names in (("train_rows", "rows"), ("epochs",), ("batch_size",))
-    )
-    if rows and epochs and batch:
-        lines.append(
-            f"steps: {rows} rows × {epochs} epochs / batch {batch} = {-(-rows // batch) * epochs:.0f} a run"
-        )
-    return lines
+    lines = [f"grid: {grid} = at most {combinations} combinations"] if lists else []
+    lora = bool(task.values.get("lora") or task.values.get("lora_rank"))
+    for name, value in task.values.items():
+        models = [text for text in _texts([value]) if _is_hub_name(text)]
+        only_text = "token" in name or "vocab" in name
+        lines += [
+            f"{name}: {model}{'' if only_text else ', ' + _memory(model, lora=lora)}" for model in models
+        ]
+    return lines + _steps(task, combinations)
+
+
+def _steps(task: Task, combinations: int) -> list[str]:
+    epochs, batch = (task.values.get(name) for name in ("epochs", "batch_size"))
+    rows = task.values.get("train_rows") or TRAIN_ROWS.get(task.name[:2])  # 0 rows: all there are
+    if not all(type(number) in (int, float) for number in (rows, epochs, batch)):
+        return []
+    steps = math.ceil(math.ceil(rows / batch) * epochs)
+    total = f", at most {steps * combinations:,} in all" if combinations > 1 else ""
+    return [f"steps: {rows:,} rows × {epochs} epochs / batch {batch} = {steps:,} a combination{total}"]
 
 
 def _task(file: Path, notebooks: Path, reports: Path) -> Task:
@@ -211,8 +225,3 @@ def _memory(name: str, *, lora: bool) -> str:
     return (
         f"{size} parameters, at least {need:.1f} GB {'for frozen 16-bit weights' if lora else 'to fine-tune'}"
     )
-
-
-def _first(values: dict[str, Any], names: Sequence[str]) -> Any:
-    found = [values[name] for name in names if type(values.get(name)) in (int, float)]
-    return found[0] if found else None

@@ -26,6 +26,7 @@ STYLE = Path(__file__).parent / "style"
 FIGURES = ("image/svg+xml", "image/png", "image/jpeg")
 PREFERRED = (*FIGURES, "text/html", "text/markdown", "text/latex", "text/plain")
 WIDGET = "application/vnd.jupyter.widget-view+json"
+BAR = re.compile(r"\d%\|")  # tqdm's
 # Everything printable but what ends an attribute or an address; percent signs cost three bytes each.
 URL_SAFE = " !$'()*+,-./:;=?@[]^_`{|}~<>"
 VOLATILE = re.compile(r'<(\w+) class="volatile">.*?</\1>', re.DOTALL)
@@ -71,10 +72,10 @@ class _Outline:
     """Draws headings with addresses and keeps them for the table of contents."""
 
     def __init__(self) -> None:
-        self.title, self.entries, self.used = "", [], set()
+        self.title, self.section, self.entries, self.used = "", "", [], set()
 
     def heading(self, inner: str, level: int) -> str:
-        text = html.unescape(re.sub(r"<[^>]+>", "", inner))
+        text = self.section = html.unescape(re.sub(r"<[^>]+>", "", inner))
         if level == 1 and not self.title:
             self.title = text
             return ""  # the page's own header shows it
@@ -101,7 +102,7 @@ def _blocks(cell: Mapping[str, Any], outline: _Outline) -> Iterable[dict[str, An
     if cell["source"].strip():
         yield {"kind": "code", "html": markup.code(cell["source"])}
     for output in _merged(cell.get("outputs", ())):
-        yield from _output(output)
+        yield from (block | {"section": outline.section} for block in _output(output))
 
 
 def _merged(outputs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -120,22 +121,30 @@ def _merged(outputs: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 def _output(output: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     if output["output_type"] == "stream":
-        shown = markup.terminal(output["text"])
-        if shown:
-            yield {"kind": output["name"], "html": shown}
+        yield from _stream(output["name"], markup.terminal(output["text"]).split("\n"))
     elif output["output_type"] == "error":
         yield {"kind": "error", "html": markup.terminal("\n".join(output["traceback"]))}
-    else:
-        data = output.get("data", {})
-        if WIDGET in data:
+    elif WIDGET in output.get("data", {}):
+        if not BAR.search(_text(output["data"].get("text/plain", ""))):
             yield {
                 "kind": "note",
                 "html": "Interactive: open the notebook in JupyterLab to use this control.",
             }
-            return
+    else:
+        data = output.get("data", {})
         kind = next((mime for mime in PREFERRED if mime in data), None)
         if kind is not None:
             yield _drawn(kind, _text(data[kind]))
+
+
+def _stream(name: str, lines: list[str]) -> Iterable[dict[str, Any]]:
+    """Tell progress bars, which hold times, from what was said."""
+    bars = [line for line in lines if BAR.search(line)]
+    said = "\n".join(line for line in lines if not BAR.search(line)).strip("\n")
+    if said:
+        yield {"kind": name, "html": said}
+    if bars:
+        yield {"kind": "volatile", "html": "\n".join(bars)}
 
 
 def _drawn(kind: str, content: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -28,6 +29,9 @@ from helpers.parameters import load_notebook
 VOLATILE = ("started", "seconds", "peak_memory_mb")
 MAX_REPORT_BYTES = 3_000_000
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
+# Held while a report is put in place, and for good once the run is to stop: a kernel that dies because the
+# runner was stopped must not replace the last report with a failed one.
+SETTLING = threading.Lock()
 
 
 def perform(spec: dict[str, Any], notify: Callable[..., None]) -> dict[str, Any]:
@@ -51,7 +55,8 @@ def perform(spec: dict[str, Any], notify: Callable[..., None]) -> dict[str, Any]
         "seconds": round(time.perf_counter() - clock, 1),
         "peak_memory_mb": round(peak.bytes / 2**20),
     }
-    return finish(spec, work, run | {"error": error})
+    with SETTLING:
+        return finish(spec, work, run | {"error": error})
 
 
 def finish(spec: dict[str, Any], work: Path, outcome: dict[str, Any]) -> dict[str, Any]:
@@ -67,6 +72,8 @@ def finish(spec: dict[str, Any], work: Path, outcome: dict[str, Any]) -> dict[st
         "packages": records.versions(),
     }
     executed = work / "notebook.ipynb"
+    if executed.is_file():
+        _tidy(executed)
     notebook = load_notebook(executed if executed.is_file() else Path(spec["notebook"]))
     page = reports.report(notebook, run)
     run["report_bytes"] = len(page.encode())
@@ -86,15 +93,20 @@ def work_folder(target: Path) -> Path:
     return Path(tempfile.mkdtemp(prefix=f".{target.name}.run-{os.getpid()}-", dir=target.parent))
 
 
+def left_by(pid: int, target: Path) -> Path | None:
+    """Return the folder that a dead process left beside `target`, with the cells that it had finished."""
+    return next(target.parent.glob(f".{target.name}.run-{pid}-*"), None)
+
+
 def sweep(reports_folder: Path) -> None:
     """Remove what dead runs left in a suite's folder, and put back a report that a swap had moved aside."""
     import psutil
 
     for left in reports_folder.glob(".*.run-*"):
-        name, _, owner = left.name[1:].rpartition(".run-")
-        if psutil.pid_exists(int(owner.split("-")[0])):
+        name, owner, aside = re.fullmatch(r"\.(.+)\.run-(\d+)-\w+?(-old)?", left.name).groups()
+        if psutil.pid_exists(int(owner)):
             continue
-        if left.name.endswith("-old") and not (reports_folder / name).exists():
+        if aside and not (reports_folder / name).exists():
             left.rename(reports_folder / name)
         else:
             shutil.rmtree(left, ignore_errors=True)
@@ -148,12 +160,9 @@ def _execute(source: Path, executed: Path, overrides: dict[str, Any], notify) ->
             notebook, str(executed), overrides, progress_bar=False, config=ipc, on_cell_start=on_cell_start,
             coalesce_streams=True, raise_on_iopub_timeout=False,
         )  # fmt: skip
-        error = None
     except Exception as raised:  # whatever stopped it, the reader gets a report that says so
-        error = _error(raised)
-    if executed.is_file():
-        _tidy(executed)
-    return error
+        return _error(raised)
+    return None
 
 
 def _error(raised: Exception) -> dict[str, str]:
@@ -230,14 +239,17 @@ def main() -> None:
     os.environ["JUPYTER_RUNTIME_DIR"] = private.name
 
     def notify(**event) -> None:
-        print(json.dumps(event, ensure_ascii=False), file=events, flush=True)
+        try:
+            print(json.dumps(event, ensure_ascii=False), file=events, flush=True)
+        except BrokenPipeError:  # the runner is gone: wait for the lifeline to end this process
+            threading.Event().wait()
 
     def watch_lifeline() -> None:
         sys.stdin.read()
+        SETTLING.acquire()
         end_children()
-        for left in Path(spec["folder"]).parent.glob(f".*.run-{os.getpid()}-*"):
-            if not left.name.endswith("-old"):
-                shutil.rmtree(left, ignore_errors=True)
+        while work := left_by(os.getpid(), Path(spec["folder"])):  # papermill may be saving into it
+            shutil.rmtree(work, ignore_errors=True)
         private.cleanup()
         os._exit(130)
 

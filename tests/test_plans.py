@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -182,18 +183,35 @@ def test_a_folder_of_that_name_is_no_hub_model(tmp_path, monkeypatch):
     assert not plans.needs_hub({"model": "models/small"})
 
 
+def task(values, name="04_ner"):
+    return plans.Task(Path(f"{name}.ipynb"), suite="s", folder=Path("s"), values=values, overrides={})
+
+
 def test_the_estimate_counts_what_the_parameters_say():
-    values = {"models": ["klue/roberta-large", "a/b"], "seeds": [1, 2, 3], "folds": [1], "epochs": 2.0,
-              "train_rows": 100, "batch_size": 32}  # fmt: skip
-    assert plans.estimate(values) == [
+    values = {"models": ["klue/roberta-large", "a/b"], "seeds": [1, 2, 3], "folds": [1], "tokenizer": "a/c"}
+    assert plans.estimate(task(values | {"epochs": 2.0, "train_rows": 100, "batch_size": 32})) == [
         "grid: models 2 × seeds 3 = at most 6 combinations",
-        "model: klue/roberta-large, 337 M parameters, at least 5.4 GB to fine-tune",
-        "model: a/b, size unknown",
-        "steps: 100 rows × 2.0 epochs / batch 32 = 8 a run",
+        "models: klue/roberta-large, 337 M parameters, at least 5.4 GB to fine-tune",
+        "models: a/b, size unknown",
+        "tokenizer: a/c",
+        "steps: 100 rows × 2.0 epochs / batch 32 = 8 a combination, at most 48 in all",
     ]
-    assert plans.estimate({"data": "sample"}) == []
+    assert plans.estimate(task({"data": "sample"})) == []
+
+
+def test_all_rows_are_counted_where_the_file_is_known():
+    (line,) = plans.estimate(task({"train_rows": 0, "epochs": 10, "batch_size": 32}))
+    assert line == "steps: 21,008 rows × 10 epochs / batch 32 = 6,570 a combination"
+    assert plans.estimate(task({"train_rows": 0, "epochs": 10, "batch_size": 32}, name="template")) == []
 
 
 def test_lora_needs_the_frozen_weights_only():
-    (line,) = plans.estimate({"model": "google/gemma-2-27b-it", "lora": True})
+    (line,) = plans.estimate(task({"model": "google/gemma-2-27b-it", "lora": True}))
     assert "27.2 G parameters, at least 54.5 GB for frozen 16-bit weights" in line
+
+
+def test_an_unreadable_record_means_running_again(project):
+    first, _ = plans.make(project)
+    pretend_run(first)
+    (first.folder / "run.json").write_text('{"status": "o')
+    assert plans.why_stale(first) == "run.json is unreadable"
