@@ -19,6 +19,7 @@ from helpers.relations import RELATIONS, auprc, micro_f1
 
 CONSTRAINTS = ("none", "prefix", "pair", "prior")
 SAMPLINGS = ("all", "hard-negatives")
+FIRST_MATCH = "legacy-first-match"  # typed-punct where the study's search finds the words, if it does
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +44,7 @@ class RelationConfig:
     seed: int = 0
 
     def __post_init__(self):
-        markers.scheme_parts(self.scheme)
+        markers.scheme_parts(_written(self.scheme))
         for name, allowed in (("constraint", CONSTRAINTS), ("sampling", SAMPLINGS)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
@@ -150,13 +151,21 @@ def encode_rows(rows: Dataset, tokenizer, *, scheme: str, max_length: int) -> li
 
 
 def mark_row(row: dict, *, scheme: str) -> markers.MarkedSentence:
-    """Mark one row of a relation data set, whose end_idx is inclusive."""
+    """Mark one row of a relation data set, whose end_idx is inclusive.
+
+    The scheme "legacy-first-match" is the published procedure, a control: where its search misses a word, the
+    sentence stays unmarked and both starts point at its beginning.
+    """
     subject, object = row["subject_entity"], row["object_entity"]
+    places = [(subject["start_idx"], subject["end_idx"] + 1), (object["start_idx"], object["end_idx"] + 1)]
+    if scheme == FIRST_MATCH:
+        places = markers.legacy_first_match(row["sentence"], subject["word"], object["word"])
+        if None in places or max(places)[0] < min(places)[1]:
+            return markers.MarkedSentence(row["sentence"], 0, 0, (0, 1), (0, 1), ())
     return markers.mark(
         row["sentence"],
-        (subject["start_idx"], subject["end_idx"] + 1),
-        (object["start_idx"], object["end_idx"] + 1),
-        scheme=scheme,
+        *places,
+        scheme=_written(scheme),
         subject_type=subject["type"],
         object_type=object["type"],
     )
@@ -224,9 +233,14 @@ def _validate(model, *, rows: list[dict], gold: list[int]) -> dict[str, float]:
 def _encoded(splits: Splits, spec: str, vocab_size: int, scheme: str, max_length: int):
     """Tokenise all splits; seeds and learning rates share the result."""
     tokenizer = vocabularies.load_tokenizer(spec, texts=splits.train["sentence"][:], size=vocab_size)
-    markers.register_markers(tokenizer, scheme)
+    markers.register_markers(tokenizer, _written(scheme))
     encode = partial(encode_rows, tokenizer=tokenizer, scheme=scheme, max_length=max_length)
     return tokenizer, {split: encode(getattr(splits, split)) for split in ("train", "valid", "dev")}
+
+
+def _written(scheme: str) -> str:
+    """Name the scheme whose marks are written, wherever they are put."""
+    return "typed-punct" if scheme == FIRST_MATCH else scheme
 
 
 def _features(marked: markers.MarkedSentence, encoded: Encoded, label: int, *, max_length: int) -> dict:
