@@ -64,7 +64,9 @@ def run_all(tasks: Sequence[plans.Task], *, jobs: int) -> dict[str, dict]:
         pending: set[Future] = {pool.submit(worker.work) for worker in workers}
         try:
             while pending:
-                _, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+                for future in done:
+                    future.result()  # an error of ours, not of a notebook: stop everything
                 board.refresh()
         except BaseException:
             for worker in workers:
@@ -85,14 +87,19 @@ class _Worker:
 
     def work(self) -> None:
         spec = _spec(self.task, self.threads)
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as noise:
+        with (
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as noise,
+            # Short, and cleaned up by whoever survives: the path of a socket holds 107 characters.
+            tempfile.TemporaryDirectory(prefix="nunchi-", ignore_cleanup_errors=True) as sockets,
+        ):
             with self.lock:
                 if self.stopped:
                     return
                 self.process = subprocess.Popen(
                     [sys.executable, "-m", "helpers.runs"],
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, text=True, encoding="utf-8",
-                    env=_environment(self.task, self.threads), start_new_session=True,
+                    env=_environment(self.task, self.threads) | {"JUPYTER_RUNTIME_DIR": sockets},
+                    start_new_session=True,
                 )  # fmt: skip
             self.board.begin(self.task.name)
             self.process.stdin.write(json.dumps(spec) + "\n")

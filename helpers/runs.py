@@ -235,8 +235,6 @@ def main() -> None:
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # nothing else may write between the events
     spec = json.loads(sys.stdin.readline())
-    private = tempfile.TemporaryDirectory(prefix="nunchi-")  # short: a socket's path holds 107 characters
-    os.environ["JUPYTER_RUNTIME_DIR"] = private.name
 
     def notify(**event) -> None:
         try:
@@ -250,13 +248,11 @@ def main() -> None:
         end_children()
         while work := left_by(os.getpid(), Path(spec["folder"])):  # papermill may be saving into it
             shutil.rmtree(work, ignore_errors=True)
-        private.cleanup()
+        shutil.rmtree(os.environ["JUPYTER_RUNTIME_DIR"], ignore_errors=True)
         os._exit(130)
 
     threading.Thread(target=watch_lifeline, daemon=True).start()
     notify(event="done", run=perform(spec, notify))
-    private.cleanup()
-    events.flush()
     os._exit(0)  # the lifeline thread still reads; there is nothing left to tidy up
 
 

@@ -11,6 +11,7 @@ import time
 import pytest
 
 from helpers import batch, plans, reports, runs
+from helpers.records import write_json
 from tests.projects import FIXTURES, command, make_project, processes_of, read_json, run
 
 TINY = {"plain": {"answer": 43}, "fails": {}, "hostile": {}, "noisy": {}, "unrecorded": {}, "dies": {}}
@@ -119,6 +120,9 @@ def test_a_log_has_a_line_per_start_and_end(tiny):
 def test_what_is_up_to_date_is_not_run_and_failures_are(tiny):
     _, folder = tiny
     suite = folder.parent.parent / "params" / "tiny"
+    for task in plans.make(suite):  # as of now: somebody may have edited the helpers since
+        made = read_json(task.folder / "run.json")
+        write_json(task.folder / "run.json", made | {"fingerprint": plans.fingerprint(task)})
     planned = run(suite, "--dry-run").stdout
     assert "plain: up to date" in planned
     assert "    answer = 43" in planned
