@@ -128,7 +128,9 @@ def _environments(workers: int | None) -> list[dict[str, str]]:
         return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus[:workers]]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     count = workers or (1 if os.environ.get("OMP_NUM_THREADS") else cores)
-    return [{"OMP_NUM_THREADS": str(max(1, cores // count)), "TOKENIZERS_PARALLELISM": "false"}] * count
+    threads = str(max(1, cores // count))
+    share = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)  # MKL has a mind of its own
+    return [share | {"TOKENIZERS_PARALLELISM": "false"}] * count
 
 
 def _gpus() -> list[str]:

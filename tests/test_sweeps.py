@@ -285,7 +285,8 @@ def test_default_number_of_workers_respects_a_share_of_the_machine(monkeypatch):
     monkeypatch.delenv("OMP_NUM_THREADS")
     cores = len(os.sched_getaffinity(0))
     assert sweeps._environments(None) == sweeps._environments(cores)
-    assert {share["OMP_NUM_THREADS"] for share in sweeps._environments(None)} == {"1"}
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        assert {share[name] for share in sweeps._environments(None)} == {"1"}
     monkeypatch.setattr(sweeps, "_gpus", lambda: ["0", "3"])
     assert sweeps._environments(None) == [{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "3"}]
     assert sweeps._environments(1) == [{"CUDA_VISIBLE_DEVICES": "0"}]
