@@ -129,16 +129,16 @@ def encode_spans(
 
 def _mask(tokenizer, text: Encoded, span: tuple[int, int], gone, *, frame: tuple, max_length: int) -> Cloze:
     ids, offsets, (before, after) = np.array(text.input_ids), text.offsets, frame
-    inside = _covering(offsets, *span)
+    inside = covering(offsets, *span)
     gold = ids[inside]
     if not gold.size or tokenizer.unk_token_id in gold:
         return Cloze(fault="unknown")
-    start, stop = _window(*np.flatnonzero(inside)[[0, -1]], len(ids), max_length - len(before) - len(after))
+    start, stop = window_around(inside, room=max_length - len(before) - len(after))
     if inside[start:stop].sum() < gold.size:
         return Cloze(fault="cut")
     kept = np.ones(len(ids), dtype=bool)
     for other in gone:
-        kept &= ~_covering(offsets, *other) | inside
+        kept &= ~covering(offsets, *other) | inside
     shown = np.flatnonzero(kept[start:stop]) + start
     masked = np.where(inside, tokenizer.mask_token_id, ids)[shown]
     return Cloze(
@@ -151,15 +151,17 @@ def _mask(tokenizer, text: Encoded, span: tuple[int, int], gone, *, frame: tuple
     )
 
 
-def _covering(offsets: np.ndarray, start: int, end: int) -> np.ndarray:
+def covering(offsets: np.ndarray, start: int, end: int) -> np.ndarray:
+    """Say of each token whether it covers any of the characters [start, end)."""
     return (offsets[:, 0] < end) & (offsets[:, 1] > start)
 
 
-def _window(first: int, last: int, total: int, room: int) -> tuple[int, int]:
-    """Token range of a window that shows tokens first to last, if they fit."""
-    right = min(total - last - 1, max(0, room - (last + 1 - first)) // 4)
+def window_around(inside: np.ndarray, *, room: int) -> tuple[int, int]:
+    """Token range of `room` tokens around the word's tokens (`inside`), which show if they fit."""
+    first, last = np.flatnonzero(inside)[[0, -1]]
+    right = min(len(inside) - last - 1, max(0, room - (last + 1 - first)) // 4)
     start = max(0, last + 1 + right - room)
-    return int(start), int(min(total, start + room))
+    return int(start), int(min(len(inside), start + room))
 
 
 def special_frame(tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -11,6 +11,13 @@ import numpy as np
 import pandas as pd
 
 TOP = 5  # guesses kept per item
+BASELINES = (
+    "frequent everywhere",
+    "random from the context",
+    "nearest to the left",
+    "first to the left",
+    "most frequent in the context",
+)
 
 
 def global_frequency(documents: Iterable[Mapping]) -> list[str]:
@@ -33,13 +40,13 @@ def context_guesses(item: Mapping, *, seed: int = 0) -> dict[str, list[str]]:
     left = [item["text"][start:end] for start, end in item["context"] if end <= item["start"]]
     distinct = list(dict.fromkeys(words))
     rng = np.random.default_rng([seed, int(item["id"], 16)])
-    guesses = {
-        "random from the context": [distinct[at] for at in rng.permutation(len(distinct))],
-        "nearest to the left": list(dict.fromkeys(reversed(left))),
-        "first to the left": list(dict.fromkeys(left)),
-        "most frequent in the context": [word for word, _ in Counter(words).most_common()],
-    }
-    return {name: words[:TOP] for name, words in guesses.items()}
+    guesses = (
+        [distinct[at] for at in rng.permutation(len(distinct))],
+        list(dict.fromkeys(reversed(left))),
+        list(dict.fromkeys(left)),
+        [word for word, _ in Counter(words).most_common()],
+    )
+    return {name: words[:TOP] for name, words in zip(BASELINES[1:], guesses, strict=True)}
 
 
 def score_baselines(
@@ -51,7 +58,7 @@ def score_baselines(
     """
     rows = []
     for item in items:
-        guesses = {"frequent everywhere": list(frequent), **context_guesses(item, seed=seed)}
+        guesses = {BASELINES[0]: list(frequent), **context_guesses(item, seed=seed)}
         for name, words in guesses.items():
             hit = {f"hit{top}": item["noun"] in words[:top] for top in k}
             rows.append({"id": item["id"], "document": item["document"], "baseline": name, **hit})

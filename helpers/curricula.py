@@ -9,9 +9,11 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from helpers.alignment import encode_with_offsets
 from helpers.batching import IGNORED, Batch, Transform, mask_tokens
-from helpers.cloze import encode_items, special_frame
+from helpers.cloze import covering, special_frame, window_around
 
+COLUMNS = ("document", "text", "start", "end")
 CURRICULA = ("mlm_v2", "combined", "entity")
 
 
@@ -30,17 +32,36 @@ def windows(tokenizer, documents: Sequence[Mapping], *, length: int, shortest: i
 
 
 def mention_rows(tokenizer, items, *, length: int) -> list[dict]:
-    """Return a row per item: the mention masked, its pieces the only labels.
+    """Return a row per item: its mention masked and labelled, and so are the document's other items in sight.
 
-    Items that cannot be asked at this length (see `cloze.score_items`) give no row.
+    A noun is asked once per document, so what a masked mention repeats stays visible. Items that cannot be
+    asked at this length (see `cloze.score_items`) give no row.
     """
-    rows = []
-    for cloze in encode_items(tokenizer, items, max_length=length):
-        if not cloze.fault:
-            labels = np.full(len(cloze.ids), IGNORED)
-            labels[list(cloze.positions)] = cloze.gold
-            rows.append({"input_ids": list(cloze.ids), "labels": labels.tolist()})
+    frame, rows = special_frame(tokenizer), []
+    by_document = {}
+    for document, text, start, end in zip(*(items[name] for name in COLUMNS), strict=True):
+        by_document.setdefault((document, text), []).append((start, end))
+    encoded = encode_with_offsets(tokenizer, [text for _, text in by_document], special_tokens=False)
+    for (ids, offsets), spans in zip(encoded, by_document.values(), strict=True):
+        ids = np.array(ids)
+        asked = [inside for span in spans if (inside := covering(offsets, *span)).any()]
+        asked = [inside for inside in asked if tokenizer.unk_token_id not in ids[inside]]
+        targets = np.any(asked, axis=0) if asked else np.zeros(len(ids), dtype=bool)
+        masked, labels = np.where(targets, tokenizer.mask_token_id, ids), np.where(targets, ids, IGNORED)
+        for inside in asked:
+            window = slice(*window_around(inside, room=length - len(frame[0]) - len(frame[1])))
+            if inside[window].sum() == inside.sum():
+                rows.append(_row(masked[window], labels[window], frame))
     return rows
+
+
+def _row(ids: np.ndarray, labels: np.ndarray, frame: tuple) -> dict:
+    before, after = frame
+    ignored = [[IGNORED] * len(side) for side in frame]
+    return {
+        "input_ids": [*before, *ids.tolist(), *after],
+        "labels": [*ignored[0], *labels.tolist(), *ignored[1]],
+    }
 
 
 def training_rows(curriculum: str, tokenizer, *, documents, items, length: int) -> list[dict]:

@@ -29,7 +29,15 @@ def read_answers(evaluations: pd.DataFrame, *, file: str = "items.csv") -> pd.Da
 
 
 def interval(answers: pd.DataFrame, measure: str = "hit1") -> Interval:
-    """Return the mean of a measure with its 95 % interval, documents drawn as a whole."""
+    """Return the mean of a measure with its 95 % interval, documents drawn as a whole.
+
+    Where all answers are right or all wrong no resample varies; Wilson's interval over documents then says
+    what may have been missed.
+    """
+    values = answers[measure].astype(float)
+    if values.nunique() == 1 and values.iloc[0] in (0.0, 1.0):
+        n = answers["document"].nunique() if "document" in answers else len(answers)
+        return statistics.wilson(int(values.iloc[0]) * n, n)
     return statistics.bootstrap(_stats(answers[measure]), clusters=answers.get("document"))
 
 

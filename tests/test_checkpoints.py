@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from helpers import checkpoint_audit as audit
-from helpers import checkpoints, coreference, curricula, models, trajectories, vocabularies
+from helpers import checkpoints, cloze, coreference, curricula, models, trajectories, vocabularies
 from helpers.batching import IGNORED, Features
 
 # --- the published table ---------------------------------------------------------------------------------
@@ -208,14 +208,34 @@ def test_the_command_evaluates_ranks_and_reports_failures(run, tmp_path, capsys)
 # --- curricula -------------------------------------------------------------------------------------------
 
 
-def test_every_mention_row_labels_its_mention_and_nothing_else(tokenizer, items):
+def test_every_item_contributes_a_labelled_target(tokenizer, items):
     rows = curricula.mention_rows(tokenizer, items, length=64)
     assert len(rows) == len(items)
-    for row, item in zip(rows, items, strict=True):
-        labelled = [at for at, label in enumerate(row["labels"]) if label != IGNORED]
-        assert labelled and all(row["input_ids"][at] == tokenizer.mask_token_id for at in labelled)
-        word = tokenizer.decode([row["labels"][at] for at in labelled]).replace(" ", "").replace("##", "")
-        assert item["noun"] in word
+    for row, masked in zip(rows, cloze.encode_items(tokenizer, items, max_length=64), strict=True):
+        ids, labels = np.array(row["input_ids"]), np.array(row["labels"])
+        assert tuple(labels[list(masked.positions)]) == masked.gold
+        assert ((ids == tokenizer.mask_token_id) == (labels != IGNORED)).all(), "masked means labelled"
+
+
+def test_other_items_in_sight_are_masked_but_not_what_they_repeat(tokenizer, items):
+    for row, item in zip(curricula.mention_rows(tokenizer, items, length=64), items, strict=True):
+        asked = sum(1 for document in items["document"] if document == item["document"])
+        assert sum(label != IGNORED for label in row["labels"]) >= asked
+        assert item["noun"] in tokenizer.decode(row["input_ids"]).replace(" ", ""), (
+            "one mention stays in sight"
+        )
+
+
+def test_identity_start_is_identity_but_for_seeded_noise(tokenizer):
+    from helpers.continuations import SMALL_DEBERTA, start_from_identity
+
+    size = {"vocab_size": len(tokenizer), "hidden": 64, "layers": 1, "max_length": 64, "dropout": 0.0}
+    networks = [models.masked_lm("deberta-v2", pad_id=0, seed=n, **size, **SMALL_DEBERTA) for n in (0, 1)]
+    for network in networks:
+        start_from_identity(network, seed=5)
+    values = [network.base_model.encoder.layer[0].attention.self.value_proj.weight for network in networks]
+    assert torch.equal(*values)
+    assert (values[0] - torch.eye(64)).std().item() == pytest.approx(0.02, rel=0.1)
 
 
 def test_masking_touches_only_rows_without_labels(tokenizer, items):
@@ -274,7 +294,7 @@ def test_a_curve_has_a_value_and_an_interval_per_step():
     curve = trajectories.intervals(frame, ["run", "step"])
     assert curve["value"].tolist() == [0.0, 0.5]
     assert curve["items"].tolist() == [40, 40]
-    assert curve["low"][0] == curve["high"][0] == 0.0
+    assert curve["low"][0] == 0.0 and 0.1 < curve["high"][0] < 0.2, "20 documents without a hit prove little"
     assert curve["low"][1] == curve["high"][1] == 0.5, (
         "each document has one hit: nothing varies between them"
     )
