@@ -100,7 +100,8 @@ def _blocks(cell: Mapping[str, Any], outline: _Outline) -> Iterable[dict[str, An
     if "parameters" in tags:
         yield {"kind": "parameters"}
     if cell["source"].strip():
-        yield {"kind": "code", "html": markup.code(cell["source"])}
+        failed = any(output["output_type"] == "error" for output in cell.get("outputs", ()))
+        yield {"kind": "code", "html": markup.code(cell["source"]), "open": failed}
     for output in _merged(cell.get("outputs", ())):
         yield from (block | {"section": outline.section} for block in _output(output))
 

@@ -154,7 +154,7 @@ def test_out_and_force(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_keeps_the_last_report_and_is_redone_alike(tmp_path, how):
     suite = make_project(tmp_path, {"plain": {}, "slow": {"seconds": 0.3}})
     folder = tmp_path / "reports" / "tiny"

@@ -139,7 +139,7 @@ def test_a_failure_stands_at_the_top_with_its_traceback_folded():
         "traceback": ["\x1b[31mhere\x1b[0m"],
     }
     text = body(page(cell(raised), status="failed", error=error))
-    assert text.index("This run failed") < text.index('<details class="code">')
+    assert text.index("This run failed") < text.index('<details class="code" open>')
     assert "<strong>ValueError</strong>: no &lt;b&gt;" in text
     assert "<pre>Traceback ...</pre>" in text and "<pre>here</pre>" in text
     assert "\x1b" not in text
