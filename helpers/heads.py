@@ -4,7 +4,8 @@ Sequence and multi-label heads pool the states first; token heads do not. Saved 
 safetensors and a config with `id2label`, nothing else. The encoders come from `models`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import torch
@@ -141,9 +142,16 @@ def classifier(
         id2label=dict(enumerate(labels)),
         label2id={label: index for index, label in enumerate(labels)},
     )
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed):
         return Classifier(config, encoder)
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Initialise weights from this seed, and leave the caller's random numbers alone."""
+    with torch.random.fork_rng(devices=[]):
+        torch.default_generator.manual_seed(seed)
+        yield
 
 
 def freeze_encoder(model: Classifier) -> Classifier:

@@ -15,7 +15,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from helpers.heads import Classifier, classifier, freeze_encoder
+from helpers.heads import Classifier, classifier, freeze_encoder, seeded
 
 __all__ = [
     "KINDS",
@@ -130,8 +130,7 @@ def encoder_config(
 
 
 def _build(factory: Any, config: PreTrainedConfig, seed: int) -> PreTrainedModel:
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with seeded(seed):
         return factory.from_config(config)
 
 

@@ -187,11 +187,10 @@ class _Run:
 
     def summary(self) -> dict[str, str]:
         """Return what the progress line says."""
-        state, config = self.state, self.config
-        loss = f"{self.loss:.3f}"
-        rate = f"{state['examples'] / max(state['train_seconds'], 1e-9):.0f}/s"
-        best = {config.metric: f"{state['best_metric']:.3f}"} if state["best_metric"] is not None else {}
-        return {"loss": loss, "examples": rate} | best
+        best = self.state["best_metric"]
+        rate = self.state["examples"] / max(self.state["train_seconds"], 1e-9)
+        metric = {} if best is None else {self.config.metric: f"{best:.3f}"}
+        return {"loss": f"{self.loss:.3f}", "examples": f"{rate:.0f}/s"} | metric
 
     def result(self) -> FitResult:
         if self.best_weights and self.config.restore_best:
