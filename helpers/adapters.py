@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from peft import LoraConfig, PeftModel, get_peft_model
+from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
 
 from helpers.heads import Classifier
 
@@ -16,6 +16,8 @@ def add_lora(model: Classifier, *, r: int = 64, alpha: int = 128, dropout: float
         raise ValueError(
             f"{type(model.encoder).__name__} has no {', '.join(missing)}: LoRA here is for decoders"
         )
+    if getattr(model.encoder, "is_loaded_in_4bit", False):
+        prepare_model_for_kbit_training(model.encoder)  # norms in float32, activations recomputed
     config = LoraConfig(
         r=r, lora_alpha=alpha, lora_dropout=dropout, target_modules=list(TARGETS), modules_to_save=["head"]
     )

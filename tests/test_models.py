@@ -223,6 +223,19 @@ def test_lora_trains_adapters_and_head_only_and_survives_saving(tmp_path):
     assert (tmp_path / "adapter_model.safetensors").exists() and not list(tmp_path.glob("*.bin"))
 
 
+@pytest.mark.parametrize("kind", ["roberta", "gemma-2"])
+def test_activations_can_be_recomputed_to_save_memory(kind):
+    gradients = []
+    for recompute in (False, True):
+        model = models.classifier(models.encoder(kind, **SMALL), "ab", task="tokens", dropout=0.0)
+        if recompute:
+            model.gradient_checkpointing_enable()
+            assert model.is_gradient_checkpointing
+        model.train()(IDS, MASK, labels=IDS % 2).loss.backward()
+        gradients.append([p.grad for p in model.parameters()])
+    assert all(torch.allclose(a, b, atol=1e-6) for a, b in zip(*gradients, strict=True))
+
+
 def test_lora_is_for_decoders():
     model = models.classifier(models.encoder("bert", **SMALL), "ab", task="sequence")
     with pytest.raises(ValueError, match="BertModel has no"):
