@@ -19,7 +19,7 @@ SUITES = ("smoke", "sample", "klue", "paper")
 SECTIONS = [
     "Parameters", "Setup", "Data", "Experiment", "Evidence", "Verdict", "Limits and next steps", "Record",
 ]  # fmt: skip
-FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.While, ast.If, ast.Try)
+FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Try)
 SMOKE = sorted(path.stem for path in (ROOT / "params" / "smoke").glob("*.yaml"))
 
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -94,20 +94,24 @@ def test_code_cells_are_short_and_hold_no_logic(path):
             if isinstance(node, ast.ImportFrom):
                 assert node.names[0].name != "*", cell["id"]
         assert "sys.path" not in cell["source"], cell["id"]
+    lambdas = [
+        node for cell in cells(path, "code") for node in ast.walk(tree(cell)) if isinstance(node, ast.Lambda)
+    ]
+    assert len(lambdas) <= 2, "name them in helpers"
 
 
 @pytest.mark.parametrize("path", NUMBERED, ids=lambda path: path.stem)
 def test_it_is_of_readable_length_with_prose_between_the_code(path):
     prose, code = len(cells(path, "markdown")), len(cells(path, "code"))
     assert 20 <= prose + code <= 50
-    assert 0.6 <= prose / code <= 1.6
+    assert 0.5 <= prose / code <= 1.6
 
 
 @each
 def test_it_ends_with_the_record_under_its_own_name(path):
     last = cells(path)[-1]
     assert last["cell_type"] == "code"
-    (statement,) = tree(last).body
+    statement = tree(last).body[-1]
     assert isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call)
     assert ast.unparse(statement.value.func) == "records.write"
     assert statement.value.args[0].value == path.stem
