@@ -69,8 +69,7 @@ def small_multiples(
         ax.set_visible(False)
     figure.supxlabel("share of posts predicted, square-root scale", fontsize=10)
     handles, names = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="upper center", ncols=len(names), fontsize=9, frameon=False)
-    figure.tight_layout(rect=(0, 0, 1, 0.95))
+    figure.legend(handles, names, loc="outside upper center", ncols=len(names), fontsize=9, frameon=False)
     return figure
 
 

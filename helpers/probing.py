@@ -152,7 +152,8 @@ def stratification_test(
     distance = float(np.mean(((counts - n_rows * labels.mean(axis=0)) / spread) ** 2))
     rng = np.random.default_rng(seed)
     null = rng.multivariate_normal(np.zeros(counts.size), np.corrcoef(labels.T), size=draws, method="eigh")
-    return SplitTest(distance, float(((null**2).mean(axis=1) <= distance).mean()))
+    closer = np.count_nonzero((null**2).mean(axis=1) <= distance)
+    return SplitTest(distance, (closer + 1) / (draws + 1))
 
 
 @dataclass
@@ -207,6 +208,61 @@ def probe(board: Leaderboard, groups: Mapping[str, Sequence[int]]) -> dict[str, 
         predicted[:, list(columns)] = 1
         scores[name] = board.submit(predicted, name=f"probe {name}")
     return scores
+
+
+def resolution(gold: NDArray, classes: Sequence[str], *, decimals: Sequence[int] = (3, 4, 5)) -> pd.DataFrame:
+    """Return one row per class: its true count among public rows, and how many counts a probe leaves open.
+
+    `gold: (rows, classes)` of the public rows; one column per number of decimals the leaderboard prints.
+    """
+    n_rows, n_classes = gold.shape
+    rows = []
+    for name, count in zip(classes, gold.sum(axis=0).tolist(), strict=True):
+        score = probe_score(count, n_rows, n_classes)
+        left = {d: positives_from_score(round(score, d), n_rows, n_classes, d) for d in decimals}
+        rows.append({"class": name, "positives": count} | {f"{d} decimals": len(left[d]) for d in decimals})
+    return pd.DataFrame(rows)
+
+
+def compare_plans(
+    board: Leaderboard, labels: NDArray, *, sizes: Sequence[int] = (1, 2, 5), stratified: bool = True
+) -> pd.DataFrame:
+    """Probe `board` with one, two or five classes per submission; return price, bits and counts recovered.
+
+    `labels: (rows, classes)` of the training set give the prior. Rare classes are put together with frequent
+    ones, whose counts move the score by different steps.
+    """
+    n_rows, n_classes = int(board.public.sum()), board.gold.shape[1]
+    truth = board.gold[board.public].sum(axis=0)
+    priors = [
+        split_prior(int(count), total=len(labels), n_rows=n_rows, stratified=stratified)
+        for count in labels.sum(axis=0)
+    ]
+    options = {"n_rows": n_rows, "n_classes": n_classes, "decimals": board.decimals}
+    rows = []
+    for size in sizes:
+        groups = spread_groups(labels.mean(axis=0), size)
+        scores = probe(board, {str(i): group for i, group in enumerate(groups)})
+        right, bits = 0, 0.0
+        for group, score in zip(groups, scores.values(), strict=True):
+            own = [priors[c] for c in group]
+            found = joint_counts(score, priors=own, **options)
+            right += int((found.iloc[0, : len(group)] == truth[group]).sum()) if len(found) else 0
+            bits += probe_bits(own, **options)
+        cost = price(groups, daily_limit=board.daily_limit)
+        rows.append({"classes per probe": size, **cost, "bits": bits, "counts recovered": right})
+    return pd.DataFrame(rows)
+
+
+def spread_groups(rates: ArrayLike, size: int) -> list[list[int]]:
+    """Divide classes into groups of `size`, each from the rarest to the most frequent.
+
+    >>> spread_groups([0.5, 0.1, 0.3, 0.2], 2)
+    [[1, 2], [3, 0]]
+    """
+    order = np.argsort(np.asarray(rates), kind="stable")
+    groups = -(-order.size // size)
+    return [order[start::groups].tolist() for start in range(groups)]
 
 
 def write_probes(sample_submission: Path, folder: Path) -> list[Path]:
