@@ -6,6 +6,7 @@ import pytest
 
 from helpers import corpora, profiles
 from helpers.profiles import documents, entities, posts, relations, texts
+from helpers.relations import RELATIONS
 from helpers.statistics import Interval
 
 SENTENCE = "하람과 하람은 나래상사에서 일한다."
@@ -53,11 +54,28 @@ class TestRelations:
         assert table.sum(axis=1).tolist() == [100, 100]
 
     def test_type_lookup_reads_no_text(self):
-        train = rows({}, {}, {"label": "per:title"}, {"object_type": "LOC", "label": "per:origin"})
-        unseen_pair = {"object_type": "DAT", "label": "per:date_of_birth"}
-        test = rows({}, {"label": "no_relation"}, {"object_type": "LOC", "label": "per:origin"}, unseen_pair)
-        # 2 right of 3 predicted and 3 gold; an unseen pair is predicted no_relation
-        assert relations.type_lookup(train, test).value == pytest.approx(200 / 3)
+        from datasets import Dataset
+
+        def pairs(*cells):
+            kinds = [
+                {"subject_entity": {"type": "PER"}, "object_entity": {"type": kind}} for kind, _ in cells
+            ]
+            labels = [RELATIONS.index(label) for _, label in cells]
+            return Dataset.from_list(
+                [row | {"label": label} for row, label in zip(kinds, labels, strict=True)]
+            )
+
+        train = pairs(
+            ("ORG", "per:employee_of"),
+            ("ORG", "per:employee_of"),
+            ("ORG", "per:title"),
+            ("LOC", "per:origin"),
+        )
+        test = pairs(
+            ("ORG", "per:employee_of"), ("ORG", "no_relation"), ("LOC", "per:origin"), ("LOC", "per:title")
+        )
+        # 2 right of 4 predicted and 3 gold
+        assert relations.type_lookup(train, test).value == pytest.approx(100 * 2 * 2 / 7)
 
     def test_gap_is_the_same_whichever_comes_first(self):
         swapped = {"subject_start": 8, "subject_end": 12, "object_start": 4, "object_end": 6}
@@ -330,8 +348,8 @@ class TestRealFiles:
         lengths = texts.lengths({"train": train["sentence"]}).iloc[0]
         assert lengths[["p50", "p95", "p99", "max"]].tolist() == [87, 188, 264, 455]
 
-    def test_a_lookup_of_types_scores_57_on_train_and_37_on_dev(self, train, real_data):
-        dev = relations.frame(corpora.load_relations(real_data, "dev"))
+    def test_a_lookup_of_types_scores_57_on_train_and_37_on_dev(self, real_data):
+        train, dev = (corpora.load_relations(real_data, split) for split in ("train", "dev"))
         scores = [relations.type_lookup(train, part).value for part in (train, dev)]
         assert scores == pytest.approx([57.1, 37.1], abs=0.05)
 
