@@ -15,9 +15,10 @@ from helpers import entities, statistics
 from helpers.alignment import compatibility_jamo, encode_with_offsets
 from helpers.decoding import IGNORED, klue_character_tags, map_characters, project_tags, token_labels
 from helpers.ensembles import Member
-from helpers.entities import OUTSIDE, TAGS
-from helpers.entity_experiments import Results, Study, compare, mean_f1, score_tags
-from helpers.taggers import Encoding, Part, legacy_f1
+from helpers.entities import OUTSIDE, TAGS, Tagged
+from helpers.entity_experiments import Results, Study, compare, mean_f1, score_tags, seed_mean
+from helpers.statistics import Interval
+from helpers.taggers import Encoded, Encoding, Part
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,33 +84,45 @@ def _ceiling(decoder: str, gold: entities.Tags, pred: entities.Tags) -> dict:
 
 
 def scorer_table(
-    results: Results,
-    parts: Mapping[str, Part],
-    runs: pd.DataFrame,
-    encodings: Mapping[str, Encoding],
-    *,
-    system: str,
+    results: Results, parts: Mapping[str, Part], runs: pd.DataFrame, encodings: Mapping[str, Encoding]
 ) -> pd.DataFrame:
-    """Score the same logits five ways, mean over seeds, for each architecture."""
-    rows = []
+    """Score the same SWA logits five ways, mean over seeds: one column per architecture."""
+    columns = {}
     for (name, tokenizer), group in runs[runs.role == "main"].groupby(
         ["architecture", "tokenizer"], sort=False
     ):
         dev = encodings[tokenizer].parts["dev"]
-        logits = [_logits(folder, f"dev_{system}_logits") for folder in group.folder]
+        logits = [_logits(folder, "dev_swa_logits") for folder in group.folder]
         greedy = [score_tags(Member(z, dev.characters).greedy(), parts["dev"]) for z in logits]
-        found = results.of(name, system)
-        scores = {
-            "legacy: subwords, longest dropped": np.mean([legacy_f1(z, dev) for z in logits]),
-            "subwords, every sentence": np.mean([legacy_f1(z, dev, drop=False) for z in logits]),
-            "official, token by token": mean_f1(greedy),
-            "official, valid tags": mean_f1(found),
-            "exact, valid tags": mean_f1(found, counts="exact"),
+        found = results.of(name, "swa")
+        columns[name] = {
+            "legacy: subwords, longest sentences dropped": _legacy_mean(logits, dev, drop=True),
+            "subwords, every sentence": _legacy_mean(logits, dev, drop=False),
+            "official: non-space characters, token by token": mean_f1(greedy),
+            "official: non-space characters, valid tags": mean_f1(found),
+            "exact: all characters, valid tags": mean_f1(found, counts="exact"),
         }
-        rows += [
-            {"architecture": name, "scorer": scorer, "entity F1": value} for scorer, value in scores.items()
-        ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(columns).rename_axis("scorer").reset_index()
+
+
+def legacy_counts(
+    logits: np.ndarray, encoded: Encoded, *, batch_rows: int = 32, drop: bool = True
+) -> np.ndarray:
+    """Count entities over subwords as the published study does: without the longest of each batch.
+
+    With `drop=False` every sentence is counted, still on subwords. Tokens that stand for no character are
+    left out: the study counts [CLS] and [SEP], but as O they change no entity.
+    """
+    bounds = encoded.characters.token_bounds
+    kept = entities.legacy_kept(np.diff(bounds), batch_rows) if drop else np.ones(len(bounds) - 1, bool)
+    tokens = np.repeat(kept, np.diff(bounds)) & (encoded.labels != IGNORED)
+    cut = np.concatenate([[0], np.cumsum(tokens)])[bounds]
+    gold, said = (Tagged(ids[tokens].astype(np.int8), cut) for ids in (encoded.labels, logits.argmax(1)))
+    return entities.entity_counts(gold, said)
+
+
+def _legacy_mean(logits: Sequence[np.ndarray], encoded: Encoded, *, drop: bool) -> Interval:
+    return statistics.bootstrap(np.hstack([legacy_counts(z, encoded, drop=drop) for z in logits]), seed_mean)
 
 
 def _logits(folder: str, name: str) -> np.ndarray:

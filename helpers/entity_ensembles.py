@@ -10,7 +10,16 @@ import pandas as pd
 
 from helpers import ensembles
 from helpers.ensembles import Member
-from helpers.entity_experiments import Results, Scored, Study, described, difference, score_tags, with_holm
+from helpers.entity_experiments import (
+    Results,
+    Scored,
+    Study,
+    described,
+    difference,
+    mean_f1,
+    score_tags,
+    with_holm,
+)
 from helpers.statistics import Interval
 from helpers.taggers import ENSEMBLED, SYSTEMS, Encoding, Part
 
@@ -81,7 +90,7 @@ def ensemble_table(results: Results, study: Study, built: Built) -> pd.DataFrame
             {"ensemble": name, "weights": weights} | described(found) | difference(base, found)
             for name, found in votes.items()
         ]
-    return with_holm(pd.DataFrame(rows)).drop(columns="better in")
+    return with_holm(pd.DataFrame(rows))
 
 
 def pick(frame: pd.DataFrame, *values: str) -> pd.Series:
@@ -96,18 +105,21 @@ def pick(frame: pd.DataFrame, *values: str) -> pd.Series:
 
 def verdict_table(results: Results, study: Study, built: Built) -> pd.DataFrame:
     """Pool each method over all architectures and seeds; ensembles are set against single SWA taggers."""
-    pooled = {system: _pooled(results, study.names, system) for system in SYSTEMS}
-    first, single = study.names[:1], best_architecture(results, study)
-    rows = [{"variant": "last weights", "cost": _cost(1, 1), **described(pooled["last"])}]
-    for system in SYSTEMS[1:]:
-        rows.append(_variant(f"{system}, against last", (1, 1), pooled["last"], pooled[system]))
-    last, decay = (_pooled(results, first, system) for system in ("last", "decay"))
-    rows.append(_variant(f"decaying rate, against last ({first[0]})", (1, 1), last, decay))
-    count, votes = len(study.names), built["swa"]
-    single_swa = results.of(single, "swa")
-    sizes = {PER_SEED: count, f"all seeds of {single}": len(study.seeds), ALL: count * len(study.seeds)}
-    for name, size in sizes.items():
-        rows.append(_variant(f"{name}, against single SWA", (size, size), single_swa, votes[name]))
+    names, single = study.names, best_architecture(results, study)
+    last, first = _pooled(results, names, "last"), names[:1]
+    rows = [{"variant": "last weights", "against": "", "models": 1, "entity F1": mean_f1(last)}]
+    rows += [
+        _variant(system, "last", base=last, found=_pooled(results, names, system)) for system in SYSTEMS[1:]
+    ]
+    decay = {"base": _pooled(results, first, "last"), "found": _pooled(results, first, "decay")}
+    rows.append(_variant("decaying rate", f"last, {first[0]}", **decay))
+    seeds = len(study.seeds)
+    sizes = {PER_SEED: len(names), f"all seeds of {single}": seeds, ALL: len(names) * seeds}
+    base = results.of(single, "swa")
+    rows += [
+        _variant(name, f"swa, {single}", base=base, found=built["swa"][name], models=size)
+        for name, size in sizes.items()
+    ]
     frame = with_holm(pd.DataFrame(rows))
     frame["decision"] = [_decision(row) for row in frame.to_dict("records")]
     return frame
@@ -130,12 +142,9 @@ def verdict(frame: pd.DataFrame) -> str:
 
 def headline(frame: pd.DataFrame) -> list[dict]:
     """List scores and differences of the verdict table for metrics.json."""
-    scores = [row["entity F1"].headline(f"entity F1: {row['variant']}") for row in frame.to_dict("records")]
-    gains = [
-        row["difference"].headline(f"difference: {row['variant']}")
-        for row in frame.to_dict("records")
-        if isinstance(row["difference"], Interval)
-    ]
+    rows = frame.to_dict("records")
+    scores = [row["entity F1"].headline(f"entity F1, {row['variant']}") for row in rows]
+    gains = [row["difference"].headline(f"{row['variant']} − {row['against']}") for row in rows[1:]]
     return scores + gains
 
 
@@ -143,12 +152,11 @@ def _pooled(results: Results, architectures: Sequence[str], system: str) -> list
     return [scored for name in architectures for scored in results.of(name, system)]
 
 
-def _variant(name: str, cost: tuple[int, int], base: Sequence[Scored], found: Sequence[Scored]) -> dict:
-    return {"variant": name, "cost": _cost(*cost)} | described(found) | difference(base, found)
-
-
-def _cost(runs: int, models: int) -> str:
-    return f"{runs} run{'s' * (runs > 1)}, {models} model{'s' * (models > 1)}"
+def _variant(
+    name: str, against: str, *, base: Sequence[Scored], found: Sequence[Scored], models: int = 1
+) -> dict:
+    row = {"variant": name, "against": against, "models": models, "entity F1": mean_f1(found)}
+    return row | difference(base, found)
 
 
 def _decision(row: Mapping) -> str:

@@ -17,7 +17,7 @@ from helpers.taggers import Encoding, Part, encode_part, tag
 if TYPE_CHECKING:
     from IPython.display import HTML
 
-KINDS = ("right", "wrong range", "wrong type", "wrong both", "missed", "invented")
+KINDS = ("right", "range", "label", "both", "missed", "invented")
 
 
 def spans_of(tags: Tagged) -> list[list[Span]]:
@@ -28,7 +28,7 @@ def spans_of(tags: Tagged) -> list[list[Span]]:
 def find_errors(part: Part, pred: Tagged) -> pd.DataFrame:
     """Classify every gold entity, and every predicted one that touches none: one row each.
 
-    `wrong range`: the right type on an overlapping range; `wrong type`: the right range; `wrong both`:
+    Wrong `range`: the right type on an overlapping range; wrong `label`: the right range; `both` wrong, but
     overlapping; `missed`: nothing overlaps; `invented`: predicted where there is no entity.
     """
     rows = []
@@ -52,7 +52,7 @@ def error_table(errors: pd.DataFrame, seen: np.ndarray) -> pd.DataFrame:
         new, counts = group[~group.seen], errors[errors["type"] == kind]["kind"].value_counts()
         recall = {
             name: wilson(int((some.kind == "right").sum()), len(some)).scaled(100) if len(some) else None
-            for name, some in (("recall, %", group), ("of new ones, %", new))
+            for name, some in (("recall, %", group), ("of new, %", new))
         }
         rows.append(
             {"type": kind, "gold": len(group)}
@@ -90,7 +90,8 @@ def browse(part: Part, pred: Tagged, errors: pd.DataFrame, *, per_type: int = 3)
 
     gold, said = spans_of(part.gold), spans_of(pred)
     blocks = []
-    for kind in TYPES:
+    frequency = errors.loc[errors["kind"] != "invented", "type"].value_counts()
+    for kind in sorted(TYPES, key=lambda name: -frequency.get(name, 0)):
         wrong = errors[(errors["type"] == kind) & (errors["kind"] != "right")]
         counts = ", ".join(f"{name} {count}" for name, count in wrong["kind"].value_counts().items())
         shown = [
@@ -127,10 +128,10 @@ def _kind(span: Span, said: Sequence[Span]) -> str:
     if span in touching:
         return "right"
     if any(other.kind == span.kind for other in touching):
-        return "wrong range"
+        return "range"
     if any((other.start, other.end) == (span.start, span.end) for other in touching):
-        return "wrong type"
-    return "wrong both" if touching else "missed"
+        return "label"
+    return "both" if touching else "missed"
 
 
 def _touching(span: Span, others: Sequence[Span]) -> list[Span]:

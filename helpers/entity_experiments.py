@@ -250,7 +250,7 @@ def averaging_table(results: Results, study: Study) -> pd.DataFrame:
             row = described(results.of(architecture, system))
             against = {} if system == "last" else difference(last, results.of(architecture, system))
             rows.append({"architecture": architecture, "system": system} | row | against)
-    return with_holm(pd.DataFrame(rows)).drop(columns="better in")
+    return with_holm(pd.DataFrame(rows))
 
 
 def systems_of(architecture: str, study: Study) -> tuple[str, ...]:
@@ -263,13 +263,10 @@ def described(found: Sequence[Scored]) -> dict[str, Interval]:
     return {"entity F1": mean_f1(found), "entity F1, exact": mean_f1(found, counts="exact")}
 
 
-def difference(base: Sequence[Scored], found: Sequence[Scored]) -> dict:
-    """Return the cells of a comparison: difference, p, and in how many runs the system is better."""
+def difference(base: Sequence[Scored], found: Sequence[Scored]) -> dict[str, Interval | float]:
+    """Return the cells of a comparison."""
     comparison = compare(base, found)
-    pairs = zip(base, found, strict=False)
-    better = sum(b.figures()["entity F1"] > a.figures()["entity F1"] for a, b in pairs)
-    count = f"{better} of {len(found)}" if len(base) == len(found) else ""
-    return {"difference": comparison.difference, "better in": count, "p": comparison.p}
+    return {"difference": comparison.difference, "p": comparison.p}
 
 
 def with_holm(frame: pd.DataFrame) -> pd.DataFrame:

@@ -15,9 +15,9 @@ import numpy as np
 
 from helpers.alignment import encode_with_offsets
 from helpers.batching import Features
-from helpers.decoding import IGNORED, CharacterMap, map_characters, token_labels
+from helpers.decoding import CharacterMap, map_characters, token_labels
 from helpers.ensembles import Member
-from helpers.entities import TAGS, Tagged, entity_f1, from_ids, legacy_kept, without_spaces
+from helpers.entities import TAGS, Tagged, entity_f1, from_ids, without_spaces
 from helpers.vocabularies import load_tokenizer
 
 if TYPE_CHECKING:
@@ -188,25 +188,8 @@ def tag(model: "nn.Module", encoded: Encoded, *, temperature: float = 1.0) -> Me
 
 def official_f1(model: "nn.Module", part: Part, encoded: Encoded) -> float:
     """Score a model on a part as KLUE does: entity F1 over non-space characters."""
-    return _official(tag(model, encoded).decode(), part)
-
-
-def legacy_f1(logits: np.ndarray, encoded: Encoded, *, batch_rows: int = 32, drop: bool = True) -> float:
-    """Score subwords as the published study does (control): entity F1 without the longest of each batch.
-
-    With `drop=False` every sentence is scored, still on subwords. Tokens that stand for no character are
-    left out: the study counts [CLS] and [SEP], but as O they change no entity.
-    """
-    bounds = encoded.characters.token_bounds
-    kept = legacy_kept(np.diff(bounds), batch_rows) if drop else np.ones(len(bounds) - 1, bool)
-    tokens = np.repeat(kept, np.diff(bounds)) & (encoded.labels != IGNORED)
-    cut = np.concatenate([[0], np.cumsum(tokens)])[bounds]
-    gold, said = (Tagged(ids[tokens].astype(np.int8), cut) for ids in (encoded.labels, logits.argmax(1)))
-    return entity_f1(gold, said)
-
-
-def _official(tags: Tagged, part: Part) -> float:
-    return entity_f1(without_spaces(part.gold, part.sentences), without_spaces(tags, part.sentences))
+    tags = tag(model, encoded).decode()
+    return entity_f1(*(without_spaces(rows, part.sentences) for rows in (part.gold, tags)))
 
 
 def _observers(averages: Mapping, snapshots: Path) -> dict:

@@ -28,7 +28,7 @@ def kinds(*spans):
 def test_every_kind_of_error():
     assert kinds((0, 3, "PS"), (5, 7, "LC"), (10, 12, "OG"), (14, 17, "QT")) == ["right"] * 4
     found = kinds((0, 4, "PS"), (5, 7, "OG"), (9, 12, "LC"), (7, 8, "TI"))
-    assert found == ["wrong range", "wrong type", "wrong both", "missed", "invented"]
+    assert found == ["range", "label", "both", "missed", "invented"]
 
 
 def test_touching_is_not_overlapping():
@@ -40,8 +40,8 @@ def test_table_counts_and_recall():
     seen = np.array([True, False, False, False])
     table = entity_errors.error_table(errors, seen).set_index("type")
     assert table.loc["PS", "recall, %"].value == approx(100.0)
-    assert table.loc["PS", "of new ones, %"] is None
-    assert table.loc["LC", "wrong type"] == 1 and table.loc["QT", "missed"] == 1
+    assert table.loc["PS", "of new, %"] is None
+    assert table.loc["LC", "label"] == 1 and table.loc["QT", "missed"] == 1
     assert "TI" not in table.index  # invented only: it has no gold entity to recall
 
 

@@ -119,17 +119,3 @@ def test_the_weight_of_outside_is_in_the_loss(encodings):
         ids, labels = torch.tensor([[5, 6]]), torch.full((1, 2), TAGS.index("O"))
         losses.append(float(net.eval()(ids, torch.ones_like(ids), labels=labels).loss.detach()))
     assert losses[1] == approx(losses[0] / 2)
-
-
-def test_legacy_scorer_on_tokens(parts, encodings):
-    encoded, part = encodings["train:character"].parts["dev"], parts["dev"]
-    perfect = np.eye(len(TAGS))[np.maximum(encoded.labels, 0)]
-    assert taggers.legacy_f1(perfect, encoded) == taggers.legacy_f1(perfect, encoded, drop=False) == 100.0
-    # Spoil the longest sentence of the only batch: the study's scorer does not see it.
-    bounds = encoded.characters.token_bounds
-    longest = int(np.argmax(np.diff(bounds)))
-    perfect[bounds[longest] : bounds[longest + 1]] = np.eye(len(TAGS))[TAGS.index("O")]
-    assert taggers.legacy_f1(perfect, encoded) == 100.0
-    assert taggers.legacy_f1(perfect, encoded, drop=False) == approx(
-        100 * 2 * 19 / (19 + len(part.sentences))
-    )
