@@ -125,18 +125,20 @@ def estimate(task: Task) -> list[str]:
 
     The grid counts every combination of the list-valued parameters, an upper bound: a notebook may cross only
     some. Memory is weights, gradients and Adam's two moments in 32 bits (16 bytes a parameter), or the frozen
-    weights alone in 16 bits when LoRA is on; activations come on top.
+    weights alone in 16 or 4 bits when LoRA is on; activations come on top.
     """
     lists = {name: value for name, value in task.values.items() if isinstance(value, list) and len(value) > 1}
     combinations = math.prod(map(len, lists.values()))
     grid = " × ".join(f"{name} {len(value)}" for name, value in lists.items())
     lines = [f"grid: {grid} = at most {combinations} combinations"] if lists else []
-    lora = bool(task.values.get("lora") or task.values.get("lora_rank"))
     for name, value in task.values.items():
-        models = [text for text in _texts([value]) if _is_hub_name(text)]
+        models = dict.fromkeys(text for text in _texts([value]) if _is_hub_name(text))
+        own = value if isinstance(value, dict) else task.values  # a model's settings may travel together
+        frozen = (4 if own.get("four_bit") else 16) if own.get("lora") or own.get("lora_rank") else 0
         only_text = "token" in name or "vocab" in name
         lines += [
-            f"{name}: {model}{'' if only_text else ', ' + _memory(model, lora=lora)}" for model in models
+            f"{name}: {model}{'' if only_text else ', ' + _memory(model, frozen_bits=frozen)}"
+            for model in models
         ]
     return lines + _steps(task, combinations)
 
@@ -216,12 +218,13 @@ def _is_hub_name(text: str) -> bool:
     return bool(re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+", text)) and not Path(text).exists()
 
 
-def _memory(name: str, *, lora: bool) -> str:
+def _memory(name: str, *, frozen_bits: int) -> str:
     if name not in BACKBONES:
         return "size unknown"
     millions = BACKBONES[name]
     size = f"{millions / 1000:.1f} G" if millions >= 1000 else f"{millions} M"
-    need = millions * (2 if lora else 16) / 1000
+    need = millions * (frozen_bits / 8 or 16) / 1000
     return (
-        f"{size} parameters, at least {need:.1f} GB {'for frozen 16-bit weights' if lora else 'to fine-tune'}"
+        f"{size} parameters, at least {need:.1f} GB "
+        f"{f'for frozen {frozen_bits}-bit weights' if frozen_bits else 'to fine-tune'}"
     )
