@@ -89,7 +89,7 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
         model,
         features["train"],
         config=train_config(config),
-        evaluate=partial(_validate, rows=features["valid"], gold=splits.valid["label"][:]),
+        evaluate=validator(features["valid"], splits.valid["label"][:]),
         folder=folder / "checkpoints",
         draw=_drawer(config, splits),
         progress=None,
@@ -220,6 +220,11 @@ def train_config(config: RelationConfig) -> training.TrainConfig:
         patience=config.patience,
         seed=config.seed,
     )
+
+
+def validator(rows: list[dict], gold: list[int]):
+    """Return what `training.fit` calls to choose the best epoch: model → valid_f1, valid_loss."""
+    return partial(_validate, rows=rows, gold=gold)
 
 
 def _validate(model, *, rows: list[dict], gold: list[int]) -> dict[str, float]:
