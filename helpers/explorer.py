@@ -75,8 +75,12 @@ def small_multiples(
 
 def explore(labels: NDArray, scores: NDArray, classes: Sequence[str], *, marks: Mapping[str, NDArray]):
     """Show the explorer in a live notebook; under the batch runner, show the static figure instead."""
+    import matplotlib.pyplot as plt
+
     if os.environ.get("NUNCHI_OUT"):
-        return small_multiples(labels, scores, classes, marks=marks)
+        figure = small_multiples(labels, scores, classes, marks=marks)
+        plt.close(figure)  # shown once, as the value of the cell
+        return figure
     return widget(labels, scores, classes, marks=marks)
 
 
