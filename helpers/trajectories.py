@@ -37,7 +37,8 @@ def interval(answers: pd.DataFrame, measure: str = "hit1") -> Interval:
     values = answers[measure].astype(float)
     if values.nunique() == 1 and values.iloc[0] in (0.0, 1.0):
         n = answers["document"].nunique() if "document" in answers else len(answers)
-        return statistics.wilson(int(values.iloc[0]) * n, n)
+        value, low, high = statistics.wilson(int(values.iloc[0]) * n, n)
+        return Interval(value, min(low, value), max(high, value))  # rounding may put 0 below its own bound
     return statistics.bootstrap(_stats(answers[measure]), clusters=answers.get("document"))
 
 
