@@ -68,6 +68,43 @@ def grid_table(frame: pd.DataFrame, gold: Sequence[int], *, clusters: Sequence |
     return table.sort_values("valid_f1", ascending=False, ignore_index=True)
 
 
+def score_view(table: pd.DataFrame) -> pd.DataFrame:
+    """Show the scores of a grid: one line per cell, headings for people."""
+    return _cells(table).assign(
+        **{
+            "micro-F1": table["micro_f1"],
+            "AUPRC": table["auprc"],
+            "accuracy": table["accuracy"],
+            "validation F1": table["valid_f1"],
+            "loss": table["valid_loss"],
+        }
+    )
+
+
+def cost_view(table: pd.DataFrame) -> pd.DataFrame:
+    """Show what the cells of a grid cost."""
+    return _cells(table).assign(
+        **{
+            "best step": table["best_step"],
+            "steps": table["steps"],
+            "stopped early": np.where(table["stopped_early"], "yes", "no"),
+            "parameters": table["parameters"],
+            "rows/s": table["examples_per_second"],
+            "seconds": table["seconds"],
+        }
+    )
+
+
+def _cells(table: pd.DataFrame) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "model": table["model"],
+            "rate": table["peak_lr"].map("{:g}".format),
+            "batch": table["batch_rows"].astype(str),
+        }
+    )
+
+
 def choice_audit(table: pd.DataFrame) -> dict[str, float]:
     """Say what choosing a cell on the scored rows adds, against choosing it on validation.
 
@@ -88,15 +125,6 @@ def auprc_audit(frame: pd.DataFrame, gold: Sequence[int]) -> pd.DataFrame:
             "legacy_raw_logits": [auprc(gold, one) for one in logits],
         }
     )
-
-
-def marginal(table: pd.DataFrame, axis: str) -> pd.DataFrame:
-    """Average a grid over all other axes: mean dev micro-F1 and validation F1 per value of `axis`."""
-    values = table.assign(micro_f1=[interval.value for interval in table["micro_f1"]])
-    grouped = values.groupby(axis, sort=False)[["micro_f1", "valid_f1"]].mean().reset_index()
-    return grouped.rename(columns={axis: "value"}).assign(axis=axis)[
-        ["axis", "value", "micro_f1", "valid_f1"]
-    ]
 
 
 def against_baselines(ranked: pd.DataFrame, simple: pd.DataFrame, *, seconds: float) -> pd.DataFrame:
@@ -194,17 +222,17 @@ def with_scores(intrinsic: pd.DataFrame, ranked: pd.DataFrame) -> pd.DataFrame:
     scored = ranked.set_index("system")["micro_f1"]
     return pd.DataFrame(
         {
-            "tokenizer": intrinsic["tokenizer"],
+            "tokenizer": intrinsic["tokenizer"].str.replace(r"^(train|local):", "", regex=True),
             "fertility": [interval.value for interval in intrinsic["fertility"]],
             "aligned entities, %": [interval.value for interval in intrinsic["aligned_entities"]],
-            "micro_f1": [scored[name].value for name in intrinsic["tokenizer"]],
+            "micro-F1": [scored[name].value for name in intrinsic["tokenizer"]],
         }
     )
 
 
 def rank_correlations(joined: pd.DataFrame) -> dict[str, float]:
     """Give Spearman's correlation of fertility and of alignment with micro-F1, and how many there are."""
-    ranks = joined.rank(numeric_only=True).corr()["micro_f1"]
+    ranks = joined.rank(numeric_only=True).corr()["micro-F1"]
     return {
         "n": len(joined),
         "fertility": float(ranks["fertility"]),

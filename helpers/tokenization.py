@@ -33,6 +33,31 @@ COUNTS = (
     "truncated",  # 1 where the marked sentence passes the length limit
 )
 
+LENGTH = {
+    "tokenizer": "tokenizer",
+    "vocabulary": "vocabulary",
+    "fertility": "tokens per eojeol",
+    "continued": "eojeols cut, %",
+    "p50": "p50",
+    "p95": "p95",
+    "p99": "p99",
+}
+EDGES = {
+    "tokenizer": "tokenizer",
+    "entity_pieces": "tokens per entity",
+    "single_token_entities": "one token, %",
+    "aligned_entities": "aligned, %",
+    "marker_pieces": "marker tokens",
+}
+COVERAGE = {
+    "tokenizer": "tokenizer",
+    "unknown_tokens": "unknown tokens, %",
+    "unknown_sentences": "sentences with one, %",
+    "used": "vocabulary used, %",
+    "truncated": "truncated, %",
+    "sentences_per_second": "sentences/s",
+}
+
 
 @dataclass(frozen=True)
 class Measured:
@@ -106,6 +131,11 @@ def summary(measured: Measured) -> dict:
         "truncated": measured.share("truncated", "sentences", **percent),
         "sentences_per_second": measured.sentences_per_second,
     }
+
+
+def view(frame: pd.DataFrame, headings: Mapping[str, str]) -> pd.DataFrame:
+    """Show some columns of a comparison (LENGTH, EDGES, COVERAGE) under headings for people."""
+    return frame[list(headings)].rename(columns=headings)
 
 
 def draw_pieces(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[str]):

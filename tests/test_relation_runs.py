@@ -100,6 +100,12 @@ def test_audits_compare_with_the_published_procedures(frame, splits):
     json.dumps(relation_runs.settings_of(table.assign(model="bilstm", peak_lr=1e-3).iloc[0], TINY))
 
 
+def test_views_have_a_line_per_cell(frame, splits):
+    table = relation_runs.grid_table(frame.assign(model="bilstm", peak_lr=2e-3), splits.dev["label"][:])
+    assert relation_runs.score_view(table)["rate"].tolist() == ["0.002", "0.002"]
+    assert set(relation_runs.cost_view(table)["stopped early"]) == {"no"}
+
+
 def test_factorial_crosses_every_axis():
     cells = relation_runs.factorial({"epochs": 3}, model=["a", "b"], peak_lr=[1, 2, 3])
     assert len(cells) == 6
@@ -123,7 +129,7 @@ def test_decide_drops_only_what_is_really_worse():
 
 def test_rank_correlations_of_a_perfect_order():
     joined = pd.DataFrame(
-        {"fertility": [1, 2, 3], "aligned entities, %": [9, 8, 7], "micro_f1": [1.0, 2.0, 5.0]}
+        {"fertility": [1, 2, 3], "aligned entities, %": [9, 8, 7], "micro-F1": [1.0, 2.0, 5.0]}
     )
     assert relation_runs.rank_correlations(joined) == {"n": 3, "fertility": 1, "aligned": -1}
 

@@ -29,6 +29,12 @@ def test_score_probs_are_the_scores_with_intervals_around_them(gold):
     assert all(score.low < score.value < score.high for score in got.values())
 
 
+def test_the_interval_of_auprc_holds_the_score_when_classes_are_rare():
+    gold = np.arange(30).repeat(2)
+    score = score_probs(gold, np.random.default_rng(3).dirichlet(np.ones(30), size=60))["auprc"]
+    assert score.low < score.value < score.high
+
+
 def test_rank_puts_the_best_first_and_averages_seeds(gold):
     runs = {"weak": [run(gold, 0.5, s) for s in range(3)], "strong": [run(gold, 0.8, s) for s in range(3)]}
     frame = rank(gold, runs)
