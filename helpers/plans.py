@@ -121,16 +121,15 @@ def needs_hub(values: dict[str, Any]) -> bool:
 
 
 def estimate(task: Task) -> list[str]:
-    """Return what the parameters say about a run's size: grid, models, steps, memory; empty when nothing.
+    """Return what the parameters say about a run's size: lists, models, steps, memory; empty when nothing.
 
-    The grid counts every combination of the list-valued parameters, an upper bound: a notebook may cross only
-    some. Memory is weights, gradients and Adam's two moments in 32 bits (16 bytes a parameter), or the frozen
+    The lists are what a notebook may vary; which of them it crosses only the notebook knows. Memory is weights, gradients and Adam's two moments in 32 bits (16 bytes a parameter), or the frozen
     weights alone in 16 or 4 bits when LoRA is on; activations come on top.
     """
     lists = {name: value for name, value in task.values.items() if isinstance(value, list) and len(value) > 1}
-    combinations = math.prod(map(len, lists.values()))
-    grid = " × ".join(f"{name} {len(value)}" for name, value in lists.items())
-    lines = [f"grid: {grid} = at most {combinations} combinations"] if lists else []
+    sizes = ", ".join(f"{name} {len(value)}" for name, value in lists.items())
+    crossed = f" ({math.prod(map(len, lists.values())):,} runs if all are crossed)" if len(lists) > 1 else ""
+    lines = [f"varies: {sizes}{crossed}"] if lists else []
     for name, value in task.values.items():
         models = dict.fromkeys(text for text in _texts([value]) if _is_hub_name(text))
         own = value if isinstance(value, dict) else task.values  # a model's settings may travel together
@@ -140,17 +139,16 @@ def estimate(task: Task) -> list[str]:
             f"{name}: {model}{'' if only_text else ', ' + _memory(model, frozen_bits=frozen)}"
             for model in models
         ]
-    return lines + _steps(task, combinations)
+    return lines + _steps(task)
 
 
-def _steps(task: Task, combinations: int) -> list[str]:
+def _steps(task: Task) -> list[str]:
     epochs, batch = (task.values.get(name) for name in ("epochs", "batch_size"))
     rows = task.values.get("train_rows") or TRAIN_ROWS.get(task.name[:2])  # 0 rows: all there are
     if not all(type(number) in (int, float) for number in (rows, epochs, batch)):
         return []
     steps = math.ceil(math.ceil(rows / batch) * epochs)
-    total = f", at most {steps * combinations:,} in all" if combinations > 1 else ""
-    return [f"steps: {rows:,} rows × {epochs} epochs / batch {batch} = {steps:,} a combination{total}"]
+    return [f"steps: {rows:,} rows × {epochs} epochs / batch {batch} = {steps:,} a run"]
 
 
 def _task(file: Path, notebooks: Path, reports: Path) -> Task:

@@ -190,18 +190,18 @@ def task(values, name="04_ner"):
 def test_the_estimate_counts_what_the_parameters_say():
     values = {"models": ["klue/roberta-large", "a/b"], "seeds": [1, 2, 3], "folds": [1], "tokenizer": "a/c"}
     assert plans.estimate(task(values | {"epochs": 2.0, "train_rows": 100, "batch_size": 32})) == [
-        "grid: models 2 × seeds 3 = at most 6 combinations",
+        "varies: models 2, seeds 3 (6 runs if all are crossed)",
         "models: klue/roberta-large, 337 M parameters, at least 5.4 GB to fine-tune",
         "models: a/b, size unknown",
         "tokenizer: a/c",
-        "steps: 100 rows × 2.0 epochs / batch 32 = 8 a combination, at most 48 in all",
+        "steps: 100 rows × 2.0 epochs / batch 32 = 8 a run",
     ]
     assert plans.estimate(task({"data": "sample"})) == []
 
 
 def test_all_rows_are_counted_where_the_file_is_known():
     (line,) = plans.estimate(task({"train_rows": 0, "epochs": 10, "batch_size": 32}))
-    assert line == "steps: 21,008 rows × 10 epochs / batch 32 = 6,570 a combination"
+    assert line == "steps: 21,008 rows × 10 epochs / batch 32 = 6,570 a run"
     assert plans.estimate(task({"train_rows": 0, "epochs": 10, "batch_size": 32}, name="template")) == []
 
 
