@@ -44,35 +44,37 @@ def per_class(choose: Callable[..., float]) -> Rule:
     return rule
 
 
-def half(y, p, *, target, rate):
+def half(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return 0.5
 
 
-def f1_optimum(y, p, *, target, rate):
+def f1_optimum(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return thresholds.best_f1_threshold(y, p)[0]
 
 
-def rate_match(y, p, *, target, rate):
+def rate_match(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return thresholds.match_rate_threshold(p, rate)
 
 
-def hybrid(y, p, *, target, rate, weight=0.5):
+def hybrid(y: NDArray, p: NDArray, *, target: NDArray, rate: float, weight: float = 0.5) -> float:
     return thresholds.hybrid_threshold(y, p, rate=rate, weight=weight)
 
 
-def plug_in(y, p, *, target, rate, fit=calibration.platt):
+def plug_in(
+    y: NDArray, p: NDArray, *, target: NDArray, rate: float, fit: Callable = calibration.platt
+) -> float:
     return thresholds.expected_f1_threshold(p, calibration.cross_fitted(y, p, fit=fit))[0]
 
 
-def legacy_grid(y, p, *, target, rate):
+def legacy_grid(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return thresholds.legacy_grid_threshold(y, p)[0]
 
 
-def legacy_brent(y, p, *, target, rate):
+def legacy_brent(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return thresholds.legacy_brent_threshold(p, rate)
 
 
-def legacy_hybrid(y, p, *, target, rate):
+def legacy_hybrid(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return (legacy_grid(y, p, target=target, rate=rate) + legacy_brent(y, p, target=target, rate=rate)) / 2
 
 
@@ -82,8 +84,12 @@ def inner_weight(labels: NDArray, scores: NDArray, *, rates: NDArray, parts: int
     sums = np.zeros((len(WEIGHTS), 3 * labels.shape[1]))
     for k in range(parts):
         fit, test = part != k, part == k
+        optimum, match = (
+            cuts_for(RULES[name], labels[fit], scores[fit], rates=rates)
+            for name in ("F1 exact", "balance by quantile")
+        )
         for row, weight in enumerate(WEIGHTS):
-            cuts = cuts_for(per_class(partial(hybrid, weight=weight)), labels[fit], scores[fit], rates=rates)
+            cuts = weight * optimum + (1 - weight) * match
             sums[row] += f1_counts(labels[test], scores[test] >= cuts).sum(axis=0)
     return WEIGHTS[int(np.argmax(macro_f1_of_counts(sums)))]
 
@@ -108,19 +114,19 @@ RULES: dict[str, Rule] = {
 }
 
 
-def match_target(y, p, *, target, rate):
+def match_target(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return thresholds.match_rate_threshold(target, rate)
 
 
-def match_training(y, p, *, target, rate):
+def match_training(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return thresholds.match_rate_threshold(p, y.mean())
 
 
-def hybrid_target(y, p, *, target, rate):
+def hybrid_target(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return (thresholds.best_f1_threshold(y, p)[0] + thresholds.match_rate_threshold(target, rate)) / 2
 
 
-def plug_in_target(y, p, *, target, rate, prior="training"):
+def plug_in_target(y: NDArray, p: NDArray, *, target: NDArray, rate: float, prior: str = "training") -> float:
     """Calibrate on the fitting rows, move to the target's balance, cut where the expected F1 is highest."""
     old = (y.sum() + 1) / (y.size + 2)
     q = calibration.platt(y, p)(target)
