@@ -123,8 +123,9 @@ def needs_hub(values: dict[str, Any]) -> bool:
 def estimate(task: Task) -> list[str]:
     """Return what the parameters say about a run's size: lists, models, steps, memory; empty when nothing.
 
-    The lists are what a notebook may vary; which of them it crosses only the notebook knows. Memory is weights, gradients and Adam's two moments in 32 bits (16 bytes a parameter), or the frozen
-    weights alone in 16 or 4 bits when LoRA is on; activations come on top.
+    The lists are what a notebook may vary; which it crosses, only the notebook knows. Memory is weights,
+    gradients and Adam's two moments in 32 bits (16 bytes a parameter), or with LoRA the frozen weights alone,
+    in 16 or 4 bits; activations come on top.
     """
     lists = {name: value for name, value in task.values.items() if isinstance(value, list) and len(value) > 1}
     sizes = ", ".join(f"{name} {len(value)}" for name, value in lists.items())
