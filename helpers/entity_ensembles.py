@@ -126,17 +126,16 @@ def verdict_table(results: Results, study: Study, built: Built) -> pd.DataFrame:
 
 
 def verdict(frame: pd.DataFrame) -> str:
-    """Say in a sentence or two what the verdict table shows."""
-    row = {
-        name.split(",")[0]: values
-        for name, values in zip(frame.variant, frame.to_dict("records"), strict=True)
+    """Say in three sentences what the verdict table shows."""
+    rows = {row["variant"]: row for row in frame.to_dict("records")}
+    best = max(("swa", "ema", "lawa", "soup"), key=lambda name: rows[name]["difference"].value)
+    gains = {
+        name: f"{row['difference']:+.2f} ({row['decision']})" for name, row in rows.items() if row["against"]
     }
-    swa, decay = row["swa"], next(values for name, values in row.items() if name.startswith("decaying"))
-    everyone = row[ALL]
     return (
-        f"SWA changes entity F1 by {swa['difference']:+.2f} against the last weights ({swa['decision']}), a "
-        f"decaying learning rate by {decay['difference']:+.2f} ({decay['decision']}). The ensemble of all "
-        f"members adds {everyone['difference']:+.2f} to the best single SWA tagger ({everyone['decision']})."
+        f"Against the last weights, SWA changes entity F1 by {gains['swa']}; of the averages, {best.upper()} "
+        f"does best with {gains[best]}. A learning rate that decays to zero changes it by "
+        f"{gains['decaying rate']}. All members together add {gains[ALL]} to the best single SWA tagger."
     )
 
 

@@ -84,23 +84,22 @@ def describe(parts: Mapping[str, Part]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def browse(part: Part, pred: Tagged, errors: pd.DataFrame, *, per_type: int = 3) -> "HTML":
-    """Draw a foldable list per entity type: errors by kind, then sentences with gold and predicted spans."""
+def browse(part: Part, pred: Tagged, errors: pd.DataFrame, *, per_type: int = 4) -> "HTML":
+    """Draw sentences with gold and predicted spans for each entity type: one in sight, the others folded."""
     from IPython.display import HTML
 
     gold, said = spans_of(part.gold), spans_of(pred)
-    blocks = []
     frequency = errors.loc[errors["kind"] != "invented", "type"].value_counts()
+    blocks = []
     for kind in sorted(TYPES, key=lambda name: -frequency.get(name, 0)):
         wrong = errors[(errors["type"] == kind) & (errors["kind"] != "right")]
         counts = ", ".join(f"{name} {count}" for name, count in wrong["kind"].value_counts().items())
-        shown = [
-            highlight.compared(part.sentences[row], gold[row], said[row]).data
-            for row in _varied(wrong, per_type)
-        ]
-        head = f"<b>{kind}</b>: {html.escape(counts) or 'no errors'}"
-        blocks.append(f"<details><summary>{head}</summary>{'<hr>'.join(shown)}</details>")
-    return HTML("".join(blocks).replace("<details>", "<details open>", 1))
+        rows = _varied(wrong, per_type)
+        drawn = [highlight.compared(part.sentences[row], gold[row], said[row]).data for row in rows]
+        more = f"<details><summary>{len(drawn) - 1} more</summary>{''.join(drawn[1:])}</details>"
+        blocks.append(f"<h4>{kind}: {html.escape(counts) or 'no errors'}</h4>{''.join(drawn[:1])}")
+        blocks += [more] if len(drawn) > 1 else []
+    return HTML("".join(blocks))
 
 
 def tag_sentences(

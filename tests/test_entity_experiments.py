@@ -172,7 +172,8 @@ def test_the_verdict(results, study, built):
     assert table.decision[0] == "baseline"
     assert set(table.decision) <= {"baseline", "keep", "drop", "no evidence"}
     assert table.models.tolist() == [1] * 7 + [2, 2, 4]
-    assert "SWA changes entity F1 by" in entity_ensembles.verdict(table)
+    gain = entity_ensembles.pick(table, "swa").difference
+    assert f"SWA changes entity F1 by {gain:+.2f} (" in entity_ensembles.verdict(table)
     assert all(row["low"] <= row["value"] <= row["high"] for row in entity_ensembles.headline(table))
 
 
