@@ -72,7 +72,8 @@ def visit(browser, path):
     browser.get(path.as_uri())
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
-    outside = [url for url in asked if not url.startswith("data:") and url != path.as_uri()]
+    # chrome: is the browser's own first page, which may still be loading.
+    outside = [url for url in asked if not url.startswith(("data:", "chrome:")) and url != path.as_uri()]
     return outside, browser.get_log("browser")
 
 
