@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from helpers import plots
+from helpers.statistics import Interval
 
 matplotlib.use("Agg")
 
@@ -73,6 +74,21 @@ def test_heatmap_writes_numbers_only_where_they_fit(ax):
     ax.clear()
     plots.heatmap(pd.DataFrame(np.eye(40)), ax, unit="rows")
     assert not ax.texts
+
+
+def test_dumbbell_joins_promise_and_delivery_with_the_best_on_top(ax):
+    rows = pd.DataFrame(
+        {
+            "rule": ["a", "b"],
+            "promised": [Interval(0.5, 0.4, 0.6), Interval(0.4, 0.3, 0.5)],
+            "delivered": [Interval(0.2, 0.1, 0.3), Interval(0.35, 0.3, 0.4)],
+        }
+    )
+    plots.dumbbell(rows, ax, label="rule", first="promised", second="delivered", unit="F1")
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.lines[0].get_xdata().tolist() == [0.5, 0.4]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["promised", "delivered"]
+    draw(ax)
 
 
 def test_scatter_labels_each_mark(ax):
