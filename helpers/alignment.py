@@ -115,9 +115,9 @@ def _without_spaces(encoding, text: str) -> np.ndarray:
 
 def _trimmed(offsets: np.ndarray, text: str) -> np.ndarray:
     """Cut white space off both ends of each range; a range of spaces alone becomes empty."""
+    if not any(text[a:b][:1].isspace() or text[a:b][-1:].isspace() for a, b in offsets.tolist()):
+        return offsets  # most tokenizers never cover a space
     spaces = np.fromiter(map(str.isspace, text), dtype=bool, count=len(text))
-    if not spaces.any():
-        return offsets
     following = np.append(_next(~spaces), len(text))
     preceding = np.append(0, len(text) - _next(~spaces[::-1])[::-1])
     starts = np.minimum(following[offsets[:, 0]], offsets[:, 1])

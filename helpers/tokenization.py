@@ -84,12 +84,12 @@ def measure(tokenizer, rows: Dataset, *, max_length: int = 256) -> Measured:
     encoded = encode_with_offsets(tokenizer, texts, special_tokens=False)
     seconds = time.perf_counter() - start
     lengths = _marked_lengths(tokenizer, rows)
-    spans = [_entity_spans(row) for row in rows]
+    spans = [entity_spans(row) for row in rows]
     own = tokenizer.num_special_tokens_to_add()
     counts = [
         [
             *_sentence_counts(one, text, tokenizer.unk_token_id),
-            *_entity_counts(one, ends),
+            *entity_counts(one, ends),
             added,
             added_up > max_length,
         ]
@@ -149,6 +149,22 @@ def draw_pieces(tokenizers: Mapping[str, object], sentence: str, entities: Seque
     return highlight.stack(shown + [_drawn(name, sentence, one, spans) for name, one in encoded.items()])
 
 
+def entity_spans(row: dict) -> list[tuple[int, int]]:
+    """Give the half-open ranges of a row's subject and object."""
+    return [
+        (row[side]["start_idx"], row[side]["end_idx"] + 1) for side in ("subject_entity", "object_entity")
+    ]
+
+
+def entity_counts(encoded: Encoded, spans: Sequence[tuple[int, int]]) -> list[int]:
+    """Count entities, their pieces, those of one token, and those that begin and end where tokens do."""
+    starts, ends = encoded.offsets.T
+    pieces = [int(((starts < end) & (ends > start)).sum()) for start, end in spans]
+    aligned = [bool((starts == start).any() and (ends == end).any()) for start, end in spans]
+    single = sum(n == 1 and fits for n, fits in zip(pieces, aligned, strict=True))
+    return [len(spans), sum(pieces), single, sum(aligned)]
+
+
 def _drawn(name: str, sentence: str, encoded: Encoded, spans: Sequence[tuple[int, int]]):
     visible = encoded.offsets[encoded.offsets[:, 1] > encoded.offsets[:, 0]]
     edges = {edge for span in spans for edge in span}
@@ -185,12 +201,6 @@ def _marked_lengths(tokenizer, rows: Dataset) -> np.ndarray:
     return np.array([len(ids) for ids in tokenizer(texts).input_ids])
 
 
-def _entity_spans(row: dict) -> list[tuple[int, int]]:
-    return [
-        (row[side]["start_idx"], row[side]["end_idx"] + 1) for side in ("subject_entity", "object_entity")
-    ]
-
-
 def _sentence_counts(encoded: Encoded, text: str, unknown_id: int) -> list[int]:
     spaces = np.fromiter(map(str.isspace, text), bool, len(text))
     word_of_char = np.cumsum(np.diff(spaces.astype(int), prepend=1) < 0) - 1
@@ -198,11 +208,3 @@ def _sentence_counts(encoded: Encoded, text: str, unknown_id: int) -> list[int]:
     per_word = np.bincount(word_of_char[visible], minlength=1)
     unknown = encoded.input_ids.count(unknown_id)
     return [len(encoded.input_ids), len(text.split()), int((per_word > 1).sum()), unknown, unknown > 0, 1]
-
-
-def _entity_counts(encoded: Encoded, spans: Sequence[tuple[int, int]]) -> list[int]:
-    starts, ends = encoded.offsets.T
-    pieces = [int(((starts < end) & (ends > start)).sum()) for start, end in spans]
-    aligned = [bool((starts == start).any() and (ends == end).any()) for start, end in spans]
-    single = sum(n == 1 and fits for n, fits in zip(pieces, aligned, strict=True))
-    return [len(spans), sum(pieces), single, sum(aligned)]
