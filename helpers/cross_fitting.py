@@ -180,7 +180,8 @@ def compare_rules(
 ) -> pd.DataFrame:
     """Return one row per rule: macro-F1 in-sample and held-out, their gap, and the gap to `reference`.
 
-    All intervals resample the same posts; `optimism` and `gain` are paired.
+    All intervals resample the same posts; `optimism` and `gain` are paired. `silenced` counts classes and
+    folds where the rule predicts nothing at all.
     """
     fitted = {name: cross_fit(rule, labels, scores, assigned) for name, rule in rules.items()}
     score = partial(fold_macro_f1, folds=len(np.unique(assigned)))
@@ -196,9 +197,16 @@ def compare_rules(
                 "optimism": gap.difference,
                 "gain": gain.difference,
                 "p": gain.p,
+                "silenced": silenced(fit.outside, classes=labels.shape[1]),
             }
         )
     return pd.DataFrame(rows)
+
+
+def silenced(counts: NDArray, *, classes: int) -> int:
+    """Count the classes, over all folds, of which not one row is predicted: `counts` as in `CrossFit`."""
+    predicted = counts.sum(axis=0).reshape(-1, classes, 3)[..., 1]
+    return int((predicted == 0).sum())
 
 
 def weight_curve(

@@ -124,3 +124,11 @@ def test_a_verdict_needs_an_interval_off_zero():
     assert cf.verdict(Interval(0.2, 0.1, 0.3)) == "keep"
     assert cf.verdict(Interval(-0.2, -0.3, -0.1)) == "drop"
     assert cf.verdict(Interval(0.2, -0.1, 0.3)) == "no evidence"
+
+
+def test_silenced_classes_are_counted_over_folds(data):
+    labels, _, assigned = data
+    mute = cf.per_class(lambda y, p, *, target, rate: 2.0 if y.mean() < 0.1 else 0.0)
+    rare = sum((labels[assigned == k, c].mean() < 0.1) for k in range(5) for c in range(4))
+    assert cf.silenced(cf.cross_fit(mute, *data).outside, classes=4) == rare > 0
+    assert cf.silenced(cf.cross_fit(cf.RULES["F1 exact"], *data).outside, classes=4) == 0
