@@ -45,13 +45,21 @@ class Tagged(NamedTuple):
 def find_nouns(texts: Sequence[str], *, min_chars: int = 2) -> list[Tagged]:
     """Tag texts with kiwi; nouns are cut from the text by offsets, since kiwi's own forms may differ."""
     tagged = []
-    for text, tokens in zip(texts, _kiwi().tokenize(list(texts)), strict=True):
-        spans = [
-            (t.start, t.start + t.len, t.tag) for t in tokens if t.tag in NOUN_TAGS and t.len >= min_chars
+    for text in texts:
+        spans, has_pronoun = _tag(text)
+        nouns = [
+            Noun(start, end, text[start:end], tag) for start, end, tag in spans if end - start >= min_chars
         ]
-        nouns = [Noun(start, end, text[start:end], tag) for start, end, tag in spans]
-        tagged.append(Tagged(nouns, any(token.tag == PRONOUN_TAG for token in tokens)))
+        tagged.append(Tagged(nouns, has_pronoun))
     return tagged
+
+
+@functools.lru_cache(maxsize=4096)
+def _tag(text: str) -> tuple[tuple, bool]:
+    """Noun spans of a text and whether it has a pronoun; kept, since tagging is slow and asked for twice."""
+    tokens = _kiwi().tokenize(text)
+    spans = ((token.start, token.start + token.len, token.tag) for token in tokens if token.tag in NOUN_TAGS)
+    return tuple(spans), any(token.tag == PRONOUN_TAG for token in tokens)
 
 
 @functools.cache

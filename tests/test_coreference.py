@@ -203,6 +203,16 @@ def test_logits_at_the_masks_equal_the_full_models(kind, items, tokenizer):
         torch.testing.assert_close(logits, full, atol=1e-5, rtol=0)
 
 
+def test_relative_positions_run_past_their_number_without_extension(items, tokenizer):
+    """DeBERTa-v2 with relative attention only: 16 positions, texts of more tokens."""
+    size = {"vocab_size": len(tokenizer), "hidden": 32, "layers": 2, "max_length": 16}
+    model = models.masked_lm("deberta-v2", pad_id=tokenizer.pad_token_id, **size).eval()
+    longest = max(len(masked.ids) for masked in cloze.encode_items(tokenizer, items, max_length=64))
+    assert longest > 20
+    frame = cloze.score_items(model, tokenizer, items, max_length=64)
+    assert (frame["status"] == "ok").all() and (frame["rank"] >= 1).all()
+
+
 def test_legacy_deberta_heads_work_too(items, tokenizer):
     model = small("deberta-v2", tokenizer, legacy=False)
     clozes = cloze.encode_items(tokenizer, items, max_length=24)
