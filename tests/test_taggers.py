@@ -119,3 +119,23 @@ def test_the_weight_of_outside_is_in_the_loss(encodings):
         ids, labels = torch.tensor([[5, 6]]), torch.full((1, 2), TAGS.index("O"))
         losses.append(float(net.eval()(ids, torch.ones_like(ids), labels=labels).loss.detach()))
     assert losses[1] == approx(losses[0] / 2)
+
+
+def test_a_saved_encoder_is_loaded_with_its_own_tokenizer(parts, tmp_path):
+    from helpers import models, vocabularies
+
+    saved = tmp_path / "encoder"
+    tokenizer = vocabularies.load_tokenizer("train:wordpiece", texts=parts["train"].sentences, size=100)
+    size = {"vocab_size": len(tokenizer), "pad_id": tokenizer.pad_token_id, "hidden": 32, "layers": 1}
+    body = models.encoder("roberta", **size, seed=3)
+    body.save_pretrained(saved)
+    tokenizer.save_pretrained(saved)
+    encodings = taggers.encode_parts(parts, [str(saved)], size=0)
+    net = taggers.build_tagger(
+        str(saved), encodings[str(saved)].tokenizer, **SIZE, outside_weight=1.0, frozen=False, seed=0
+    )
+    loaded = net.encoder.get_input_embeddings().weight
+    assert torch.equal(loaded, body.get_input_embeddings().weight)
+    (run := tmp_path / "run").mkdir()
+    changes = {"encoder": str(saved), "tokenizer": str(saved), "epochs": 1, "averages": {}}
+    assert "dev_last" in train(parts, encodings, run, **changes)[1]
