@@ -2,7 +2,7 @@
 
 The published recipe averages the members' probabilities and, separately, their thresholds. But an average of
 probabilities is less extreme than its parts, so a threshold belongs to the averaged scores. Both ways are
-compared here on every row, with `helpers.techniques.nested_ensemble` as the source of honest scores.
+compared here on every row, with `helpers.techniques.score_all_folds` as the source of honest scores.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from helpers import folds, statistics
 from helpers.cross_fitting import RULES, Rule, cuts_for
 from helpers.multilabel import f1_counts, macro_f1_of_counts
-from helpers.techniques import NestedScores
+from helpers.techniques import FoldScores
 
 
 def decide(rule: Rule, labels: NDArray, scores: NDArray, assigned: NDArray) -> NDArray[np.bool_]:
@@ -27,7 +27,7 @@ def decide(rule: Rule, labels: NDArray, scores: NDArray, assigned: NDArray) -> N
 
 
 def decide_by_mean_threshold(
-    rule: Rule, labels: NDArray, nested: NestedScores, assigned: NDArray
+    rule: Rule, labels: NDArray, scores: FoldScores, assigned: NDArray
 ) -> NDArray[np.bool_]:
     """Control: fit a threshold per member on the fold it left out; apply their mean to the mean score."""
     predicted = np.zeros(labels.shape, dtype=bool)
@@ -38,28 +38,23 @@ def decide_by_mean_threshold(
         for other in (o for o in order if o != fold):
             own = assigned == other
             # The member without `fold` and `other`, on `other`: scores that its own validation would show.
-            cuts.append(cuts_for(rule, labels[own], nested.members[order.index(fold)][own]))
-        predicted[hidden] = nested.averaged[hidden] >= np.mean(cuts, axis=0)
+            cuts.append(cuts_for(rule, labels[own], scores.members[order.index(fold)][own]))
+        predicted[hidden] = scores.averaged[hidden] >= np.mean(cuts, axis=0)
     return predicted
 
 
-def compare(
-    labels: NDArray, single: NDArray, nested: NestedScores, assigned: NDArray, *, samples: int = 2000
-) -> pd.DataFrame:
-    """Return macro-F1 on all rows, and the paired gain over the published recipe, which comes first.
-
-    `single: (rows, classes)` are the out-of-fold scores of one model per fold, the ensemble's alternative.
-    """
+def compare(labels: NDArray, scores: FoldScores, assigned: NDArray, *, samples: int = 2000) -> pd.DataFrame:
+    """Return macro-F1 on all rows, and the paired gain over the published recipe, which comes first."""
     legacy, exact, plug_in = RULES["hybrid (legacy)"], RULES["hybrid exact, ½ + ½"], RULES["plug-in, Platt"]
     decisions = {
         "ensemble, mean of hybrid thresholds (legacy)": decide_by_mean_threshold(
-            legacy, labels, nested, assigned
+            legacy, labels, scores, assigned
         ),
-        "ensemble, mean of exact thresholds": decide_by_mean_threshold(exact, labels, nested, assigned),
-        "ensemble, exact hybrid on the averages": decide(exact, labels, nested.averaged, assigned),
-        "ensemble, plug-in on the averages": decide(plug_in, labels, nested.averaged, assigned),
-        "one model, exact hybrid": decide(exact, labels, single, assigned),
-        "one model, plug-in": decide(plug_in, labels, single, assigned),
+        "ensemble, mean of exact thresholds": decide_by_mean_threshold(exact, labels, scores, assigned),
+        "ensemble, exact hybrid on the averages": decide(exact, labels, scores.averaged, assigned),
+        "ensemble, plug-in on the averages": decide(plug_in, labels, scores.averaged, assigned),
+        "one model, exact hybrid": decide(exact, labels, scores.single, assigned),
+        "one model, plug-in": decide(plug_in, labels, scores.single, assigned),
     }
     return gains(labels, decisions, samples=samples)
 

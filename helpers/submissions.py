@@ -18,7 +18,7 @@ from helpers.fold_ensembles import decide
 from helpers.multilabel import f1_counts, macro_f1_of_counts
 from helpers.probing import Leaderboard, stratification_test
 from helpers.statistics import Interval
-from helpers.techniques import Model, Posts, score_folds
+from helpers.techniques import Model, Posts, score_models
 
 TRAIN, VALIDATION, HIDDEN = 0, 1, 2
 
@@ -83,9 +83,10 @@ def submit_models(
     rows = []
     validation, hidden = staged.part == VALIDATION, staged.part == HIDDEN
     inner = folds.assign(posts.labels[validation], seed=seed)
-    for name, system in systems.items():
-        left_out = (VALIDATION, HIDDEN)
-        scores = score_folds(system, posts, staged.part, left_out=[left_out], seed=seed)[left_out]
+    left_out = (VALIDATION, HIDDEN)
+    scored = score_models(systems, posts, staged.part, left_out=[left_out], seed=seed)
+    for name in systems:
+        scores = scored[name][left_out]
         gold, own = posts.labels[validation], scores[validation]
         counts = f1_counts(gold, decide(rule, gold, own, inner))
         if board.today == board.daily_limit:

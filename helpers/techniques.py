@@ -6,7 +6,7 @@ of folds gives a fold ensemble that never saw the posts it decides about. Choosi
 `helpers.thresholds` and `helpers.cross_fitting`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
 from itertools import combinations
@@ -158,12 +158,24 @@ def score_folds(
 ) -> dict[tuple[int, ...], NDArray]:
     """Train once per entry of `left_out`, without those folds; return probabilities of their posts.
 
-    Each value is (posts, classes), NaN for posts the model was trained on. Trainings run on all cores or GPUs
-    and are kept, so a second call costs nothing.
+    Each value is (posts, classes), NaN for posts the model was trained on.
     """
+    return score_models({"": model}, posts, assigned, left_out=left_out, seed=seed)[""]
+
+
+def score_models(
+    models: Mapping[str, Model],
+    posts: Posts,
+    assigned: NDArray,
+    *,
+    left_out: Sequence[Sequence[int]],
+    seed: int = 0,
+) -> dict[str, dict[tuple[int, ...], NDArray]]:
+    """Do what `score_folds` does for several models in one sweep: all cores or GPUs, each training once."""
+    jobs = [(name, tuple(folds)) for name in models for folds in left_out]
     frame = sweeps.sweep(
         score_left_out,
-        [{"model": described(model), "without": list(folds), "seed": seed} for folds in left_out],
+        [{"model": described(models[name]), "without": list(folds), "seed": seed} for name, folds in jobs],
         name="techniques",
         fingerprint=sweeps.fingerprint(posts.texts, posts.labels.tolist(), assigned.tolist()),
         shared={"texts": posts.texts, "labels": posts.labels, "assigned": assigned},
@@ -173,10 +185,10 @@ def score_folds(
         raise RuntimeError(
             f"{len(failed)} of {len(frame)} trainings failed; first: {failed['error'].iloc[0]}"
         )
-    scores = {}
-    for folds, folder in zip(left_out, frame["folder"], strict=True):
-        scores[tuple(folds)] = np.full(posts.labels.shape, np.nan)
-        scores[tuple(folds)][np.isin(assigned, folds)] = np.load(
+    scores: dict[str, dict[tuple[int, ...], NDArray]] = {name: {} for name in models}
+    for (name, folds), folder in zip(jobs, frame["folder"], strict=True):
+        scores[name][folds] = np.full(posts.labels.shape, np.nan)
+        scores[name][folds][np.isin(assigned, folds)] = np.load(
             Path(folder) / "scores.npy", allow_pickle=False
         )
     return scores
@@ -203,36 +215,32 @@ def score_left_out(
     return {"trained_on": len(train), "scored": len(test)}
 
 
-def out_of_fold(model: Model, posts: Posts, assigned: NDArray, *, seed: int = 0) -> NDArray:
-    """Return (posts, classes): each post scored by the model that was trained without its fold."""
-    folds = np.unique(assigned).tolist()
-    scores = score_folds(model, posts, assigned, left_out=[(fold,) for fold in folds], seed=seed)
-    merged = np.empty(posts.labels.shape)
-    for fold in folds:
-        merged[assigned == fold] = scores[fold,][assigned == fold]
-    return merged
+class FoldScores(NamedTuple):
+    """Scores of every post by models that never saw it."""
+
+    single: NDArray  # (posts, classes): by the model trained on all other folds
+    averaged: NDArray  # (posts, classes): mean of the members for the post's fold
+    members: NDArray  # (folds, posts, classes): members[j] is trained without fold j and the post's own
 
 
-class NestedScores(NamedTuple):
-    """Scores of fold ensembles that never saw the fold they score."""
+def score_all_folds(model: Model, posts: Posts, assigned: NDArray, *, seed: int = 0) -> FoldScores:
+    """Score every post by one model, and by a fold ensemble, that were trained without its fold.
 
-    averaged: NDArray  # (posts, classes): mean over the members for the post's fold
-    members: NDArray  # (folds, posts, classes): members[j] is trained without fold j and the post's fold
-
-
-def nested_ensemble(model: Model, posts: Posts, assigned: NDArray, *, seed: int = 0) -> NestedScores:
-    """Hide each fold in turn, train one member per fold that is left, and average them on the hidden fold.
-
-    A model without folds j and k serves twice, as member j when k is hidden and the other way round: five
-    folds cost ten trainings, not twenty. `members[j]` is NaN on fold j itself.
+    The ensemble has one member per fold that is left. A model without folds j and k serves twice, as member j
+    when k is hidden and the other way round: five folds cost ten trainings for it, not twenty. `members[j]`
+    is NaN on fold j itself.
     """
     folds = np.unique(assigned).tolist()
-    pairs = score_folds(model, posts, assigned, left_out=list(combinations(folds, 2)), seed=seed)
+    alone, pairs = [(fold,) for fold in folds], list(combinations(folds, 2))
+    scores = score_folds(model, posts, assigned, left_out=alone + pairs, seed=seed)
+    single = np.empty(posts.labels.shape)
+    for fold in folds:
+        single[assigned == fold] = scores[fold,][assigned == fold]
     members = np.full((len(folds), *posts.labels.shape), np.nan)
-    for (a, b), scores in pairs.items():
-        members[folds.index(a), assigned == b] = scores[assigned == b]
-        members[folds.index(b), assigned == a] = scores[assigned == a]
-    return NestedScores(np.nanmean(members, axis=0), members)
+    for a, b in pairs:
+        members[folds.index(a), assigned == b] = scores[a, b][assigned == b]
+        members[folds.index(b), assigned == a] = scores[a, b][assigned == a]
+    return FoldScores(single, np.nanmean(members, axis=0), members)
 
 
 def fit_ngrams(texts: Sequence[str], labels: NDArray, config: NGrams, *, seed: int = 0) -> Predict:

@@ -39,7 +39,7 @@ def separation(scores, y):
 
 
 def test_out_of_fold_scores_find_the_planted_words(posts, assigned):
-    scores = techniques.out_of_fold(NGrams(), posts, assigned)
+    scores = techniques.score_all_folds(NGrams(), posts, assigned).single
     assert separation(scores[:, 0], posts.labels[:, 0]) > 0.4
     assert separation(scores[:, 1], posts.labels[:, 1]) > 0.4
     assert (scores[:, 2] == 0.0).all(), "a class without positives gets its base rate"
@@ -60,7 +60,7 @@ def test_labels_of_a_fold_do_not_change_its_own_scores(posts, assigned):
 
 
 def test_pairs_of_folds_make_a_nested_ensemble(posts, assigned):
-    nested = techniques.nested_ensemble(NGrams(), posts, assigned)
+    nested = techniques.score_all_folds(NGrams(), posts, assigned)
     pairs = techniques.score_folds(NGrams(), posts, assigned, left_out=[(0, 1), (0, 2), (1, 2)])
     hidden = assigned == 1
     assert (nested.members[0][hidden] == pairs[0, 1][hidden]).all()
@@ -70,13 +70,15 @@ def test_pairs_of_folds_make_a_nested_ensemble(posts, assigned):
 
 
 def test_scores_are_kept_on_disk(posts, assigned, monkeypatch):
-    first = techniques.out_of_fold(NGrams(), posts, assigned)
+    first = techniques.score_all_folds(NGrams(), posts, assigned).single
     monkeypatch.setattr(techniques, "fit_ngrams", None)  # a second training would fail
-    assert (techniques.out_of_fold(NGrams(), posts, assigned) == first).all()
+    assert (techniques.score_all_folds(NGrams(), posts, assigned).single == first).all()
 
 
 def test_a_smaller_share_of_the_posts_gives_another_model(posts, assigned):
-    full, part = (techniques.out_of_fold(NGrams(share=share), posts, assigned) for share in (1.0, 0.2))
+    full, part = (
+        techniques.score_all_folds(NGrams(share=share), posts, assigned).single for share in (1.0, 0.2)
+    )
     assert separation(full[:, 0], posts.labels[:, 0]) > separation(part[:, 0], posts.labels[:, 0])
 
 
@@ -147,3 +149,11 @@ def test_weaker_versions_differ_and_the_published_rows_are_there():
     versions = techniques.weaker_versions(NGrams())
     assert len(set(versions.values())) == len(versions) == 10
     assert techniques.published()["macro_f1"].max() == 0.49
+
+
+def test_several_models_share_a_sweep_and_keep_their_names(posts, assigned):
+    both = {"full": NGrams(), "part": NGrams(share=0.2)}
+    scores = techniques.score_models(both, posts, assigned, left_out=[(0,)])
+    for name, model in both.items():
+        alone = techniques.score_folds(model, posts, assigned, left_out=[(0,)])
+        assert np.array_equal(scores[name][0,], alone[0,], equal_nan=True)
