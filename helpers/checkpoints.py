@@ -265,4 +265,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    from helpers import checkpoints  # workers import functions by name, and "__main__" is no name
+
+    sys.exit(checkpoints.main())

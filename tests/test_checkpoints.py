@@ -1,6 +1,8 @@
 """Checkpoints: the published table's audit, discovery, evaluation, ranking, curricula and trajectories."""
 
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -203,6 +205,15 @@ def test_the_command_evaluates_ranks_and_reports_failures(run, tmp_path, capsys)
     assert checkpoints.main([str(run / "checkpoint-0"), "--out", str(out), "--documents", "4"]) == 0
     assert checkpoints.main([str(tmp_path / "nowhere")]) == 2
     assert "no folder" in capsys.readouterr().err
+
+
+def test_the_command_runs_as_a_module(run, tmp_path, root):
+    command = [sys.executable, "-m", "helpers.checkpoints", str(run / "checkpoint-10"), "--documents", "2"]
+    done = subprocess.run(
+        [*command, "--out", str(tmp_path / "out")], cwd=root, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "checkpoint-10" in done.stdout
 
 
 # --- curricula -------------------------------------------------------------------------------------------
