@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from helpers.multilabel import macro_f1
 from helpers.probing import (
     Leaderboard,
+    compare_plans,
     joint_counts,
     positives_from_score,
     price,
@@ -20,8 +21,10 @@ from helpers.probing import (
     probe_score,
     read_scores,
     recover,
+    resolution,
     rows_from_scores,
     split_prior,
+    spread_groups,
     stratification_test,
     write_probes,
 )
@@ -241,3 +244,33 @@ def test_scores_that_no_count_explains_name_the_class_and_the_way_out(tmp_path):
     (tmp_path / "bad.csv").write_text("id,fud\nx,0\nx,0\n")
     with pytest.raises(ValueError, match="unique ids"):
         write_probes(tmp_path / "bad.csv", tmp_path / "out")
+
+
+def test_more_decimals_leave_fewer_counts():
+    gold = (np.random.default_rng(0).random((1147, 3)) < [0.04, 0.1, 0.5]).astype(int)
+    frame = resolution(gold, ["a", "b", "c"])
+    assert frame["positives"].tolist() == gold.sum(axis=0).tolist()
+    assert (frame["5 decimals"] == 1).all()
+    assert (frame["3 decimals"] > frame["4 decimals"]).all()
+
+
+def test_joint_probes_trade_submissions_for_certainty():
+    rng = np.random.default_rng(3)
+    labels = (rng.random((4000, 4)) < [0.04, 0.1, 0.3, 0.5]).astype(int)
+    order = np.arange(4000) % 3 == 0
+    board = Leaderboard(gold=labels[order], public=np.arange(order.sum()) % 2 == 0, daily_limit=2)
+    # A proportional public split, to the row: the prior's centre is the truth.
+    board.gold[board.public] = 0
+    n_public = int(board.public.sum())
+    for c, rate in enumerate(labels[~order].mean(axis=0)):
+        board.gold[np.flatnonzero(board.public)[: round(rate * n_public)], c] = 1
+    frame = compare_plans(board, labels[~order], sizes=(1, 2)).set_index("classes per probe")
+    assert frame["submissions"].tolist() == [4, 2] and frame["days"].tolist() == [2, 1]
+    assert frame.loc[1, "counts recovered"] == 4 == frame.loc[2, "counts recovered"]
+    assert frame.loc[2, "bits"] <= frame.loc[1, "bits"] + 1e-9
+    assert len(board.history) == 6
+
+
+def test_groups_mix_rare_and_frequent_classes():
+    assert spread_groups([0.5, 0.1, 0.3, 0.2], 2) == [[1, 2], [3, 0]]
+    assert sorted(c for group in spread_groups(np.arange(10), 3) for c in group) == list(range(10))
