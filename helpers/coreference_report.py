@@ -44,6 +44,7 @@ def cost_table(runs: pd.DataFrame, base: pd.DataFrame) -> pd.DataFrame:
     first = base.assign(run="base", experiment="mlm", epochs=base["base_epochs"], peak_lr=base["base_lr"])
     columns = ["run", "length", "epochs", "peak_lr", "steps", "loss", "seconds"]
     frame = pd.concat([first, runs], ignore_index=True)[columns]
+    frame["peak_lr"] = [f"{rate:g}" for rate in frame["peak_lr"]]
     return frame.rename(columns={"peak_lr": "learning rate", "loss": "last training loss"})
 
 
@@ -56,7 +57,7 @@ def composite_summary(published: pd.DataFrame) -> pd.DataFrame:
                 "experiment": name,
                 "rows": len(rows),
                 "wrong": int(rows["wrong"].sum()),
-                "mean excess": rows["excess"].mean(),
+                "mean excess": round(rows["excess"].mean(), 4) + 0.0,  # no negative zero
                 "largest": rows.loc[rows["excess"].abs().idxmax(), "excess"],
             }
             for name, rows in groups
@@ -67,9 +68,13 @@ def composite_summary(published: pd.DataFrame) -> pd.DataFrame:
 def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
     """Return the audited claims with differences in points."""
     spread = [Interval(row.difference, row.low, row.high).scaled(100) for row in claims.itertuples()]
-    shown = claims[["claim", "p", "holm", "stands"]]
+    shown = claims[["claim", "p", "holm", "stands"]].copy()
     shown.insert(1, "difference", spread)
-    return shown
+    return shown.assign(stands=yes_or_no(shown["stands"]))
+
+
+def yes_or_no(values: pd.Series) -> list[str]:
+    return ["yes" if value else "no" for value in values]
 
 
 def score_table(answers: pd.DataFrame) -> pd.DataFrame:
@@ -94,7 +99,9 @@ def curves(answers: pd.DataFrame, evaluated: pd.DataFrame) -> pd.DataFrame:
         for row in first.itertuples()
     ]
     runs = frame[frame["experiment"] != "base"]
-    return pd.concat([pd.DataFrame(starts), runs], ignore_index=True).sort_values(["run", "step"])
+    frame = pd.concat([pd.DataFrame(starts), runs], ignore_index=True)
+    order = {run: at for at, run in enumerate(evaluated["run"])}
+    return frame.sort_values(["run", "step"], key=lambda column: column.map(order).fillna(column))
 
 
 def run_table(answers: pd.DataFrame, evaluated: pd.DataFrame) -> pd.DataFrame:
