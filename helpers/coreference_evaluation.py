@@ -8,17 +8,34 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from helpers import checkpoints, cloze, cloze_legacy, copying, trajectories
 
 
 def load_genres(data: str, split: str, *, rows: int, seed: int = 0):
-    """Load documents; their kind (`genre`) is the first part of their id, e.g. kowiki, petition, novel."""
+    """Load documents, as many of every kind as there are and `rows` allows (0: all of them).
+
+    The kind (`genre`) is the first part of a document's id, e.g. kowiki, petition, novel.
+    """
     from helpers.corpora import load_documents
 
-    documents = load_documents(data, split, rows=rows or None, seed=seed)
-    return documents.add_column("genre", [genre(name) for name in documents["id"]])
+    documents = load_documents(data, split, rows=rows or None if data == "sample" else None, seed=seed)
+    documents = documents.add_column("genre", [genre(name) for name in documents["id"]])
+    return documents.select(_evenly(documents["genre"], rows or len(documents), seed=seed))
+
+
+def _evenly(genres: Sequence[str], rows: int, *, seed: int) -> list[int]:
+    """Choose positions so that small genres come whole and the others share the rest, in their order."""
+    places = pd.Series(range(len(genres))).groupby(np.asarray(genres))
+    chosen, left = [], rows
+    for number, (_, group) in enumerate(sorted(places, key=lambda pair: len(pair[1]))):
+        room = left // (places.ngroups - number)
+        kept = np.random.default_rng(seed).permutation(len(group))[:room]
+        chosen += group.iloc[kept].tolist()
+        left -= len(kept)
+    return sorted(chosen)
 
 
 def genre(document: str) -> str:

@@ -27,6 +27,14 @@ SETTINGS = {
 }
 
 
+def test_small_genres_come_whole_and_the_rest_is_shared():
+    genres = ["wiki"] * 3 + ["novel"] * 50 + ["petition"] * 100
+    chosen = coreference_evaluation._evenly(genres, 23, seed=0)
+    assert [genres[at] for at in chosen] == ["wiki"] * 3 + ["novel"] * 10 + ["petition"] * 10
+    assert chosen == sorted(set(chosen)) != coreference_evaluation._evenly(genres, 23, seed=1)
+    assert coreference_evaluation._evenly(genres, 1000, seed=0) == list(range(153))
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
