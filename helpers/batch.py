@@ -58,7 +58,7 @@ def run_all(tasks: Sequence[plans.Task], *, jobs: int) -> dict[str, dict]:
     for folder in {task.folder.parent for task in tasks}:
         runs.sweep(folder)
     board = _Board([task.name for task in tasks])
-    threads = max(1, (os.cpu_count() or 1) // jobs)
+    threads = _threads(jobs)
     workers = [_Worker(task, threads=threads, board=board) for task in _longest_first(tasks)]
     with ThreadPoolExecutor(jobs) as pool:
         pending: set[Future] = {pool.submit(worker.work) for worker in workers}
@@ -229,6 +229,13 @@ def _jobs(wanted: int | None, notebooks: int) -> int:
     suite that goes on after a kill must compute as the undisturbed one would have.
     """
     return max(1, min(wanted or os.cpu_count() or 1, notebooks))
+
+
+def _threads(jobs: int) -> int:
+    """Return the threads of each notebook: its share of the cores, or fewer where OMP_NUM_THREADS says so."""
+    share = max(1, (os.cpu_count() or 1) // jobs)
+    wanted = os.environ.get("OMP_NUM_THREADS", "")
+    return min(share, int(wanted)) if wanted.isdigit() and int(wanted) else share
 
 
 def _plan_lines(stale: dict[plans.Task, str | None]) -> list[str]:

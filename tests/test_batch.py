@@ -267,3 +267,10 @@ def test_a_log_announces_a_cell_only_when_it_is_slow(monkeypatch):
             now[0] += seconds / 4
             board.refresh()
     assert written == ["one  started\n", "one      3.0 s  cell  2/3  Data\n"]
+
+
+@pytest.mark.parametrize(("given", "threads"), [("", 4), ("1", 1), ("9", 4), ("0", 4), ("x", 4)])
+def test_a_notebook_takes_its_share_of_the_cores_or_fewer(monkeypatch, given, threads):
+    monkeypatch.setattr(batch.os, "cpu_count", lambda: 8)
+    monkeypatch.setenv("OMP_NUM_THREADS", given)
+    assert batch._threads(2) == threads
