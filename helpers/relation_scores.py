@@ -18,6 +18,15 @@ from helpers.statistics import Interval, bootstrap, holm, resamples
 Runs = Mapping[str, Sequence[np.ndarray]]
 """Name of a system → logits (n, 30) of each of its seeds, all on the same rows."""
 
+HEADINGS = {
+    "micro_f1": "micro-F1",
+    "auprc": "AUPRC",
+    "row_se": "rows, SE",
+    "seed_sd": "seeds, SD",
+    "p_holm": "p, Holm",
+    "examples_per_second": "rows/s",
+}
+
 
 def score_probs(
     gold: Sequence[int],
@@ -95,11 +104,12 @@ def _summary(gold: Sequence[int], logits: Sequence[np.ndarray], clusters, sample
     counts = _counts(gold, logits)
     values = f1_of_counts(counts.sum(axis=0))
     row_se = float(_resampled(counts, clusters, samples).mean(axis=1).std())
+    (value, low, high), _ = combined(float(values.mean()), row_se=row_se, seed_values=values)
     probs = [softmax(one) for one in logits]
     areas = np.mean([auprc_resamples(gold, one, clusters=clusters).mean(axis=1) for one in probs], axis=0)
     return {
         "seeds": len(logits),
-        "micro_f1": combined(float(values.mean()), row_se=row_se, seed_values=values)[0],
+        "micro_f1": Interval(value, max(low, 0.0), min(high, 100.0)),
         "row_se": row_se,
         "seed_sd": float(values.std(ddof=1)) if len(values) > 1 else float("nan"),
         "auprc": _centred(float(np.mean([auprc(gold, one) for one in probs])), areas),

@@ -45,16 +45,16 @@ LENGTH = {
 EDGES = {
     "tokenizer": "tokenizer",
     "entity_pieces": "tokens per entity",
-    "single_token_entities": "one token, %",
+    "single_token_entities": "single, %",
     "aligned_entities": "aligned, %",
     "marker_pieces": "marker tokens",
 }
 COVERAGE = {
     "tokenizer": "tokenizer",
-    "unknown_tokens": "unknown tokens, %",
-    "unknown_sentences": "sentences with one, %",
-    "used": "vocabulary used, %",
-    "truncated": "truncated, %",
+    "unknown_tokens": "unknown, %",
+    "unknown_sentences": "sentences hit, %",
+    "used": "used, %",
+    "truncated": "cut, %",
     "sentences_per_second": "sentences/s",
 }
 
