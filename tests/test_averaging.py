@@ -152,10 +152,10 @@ def test_greedy_soup_keeps_what_helps(tmp_path):
         nn.init.constant_(model.weight, value)
         snapshots.save(model, step)
     nn.init.constant_(model.weight, 7.0)
-    soup, chosen = greedy_soup(snapshots.folders(), model, lambda m: -abs(float(m.weight) - 3.0))
+    soup, chosen = greedy_soup(snapshots.folders(), model, lambda m: -abs(m.weight.item() - 3.0))
     assert [path.name for path in chosen] == ["checkpoint-3", "checkpoint-1"]
     assert float(soup["weight"]) == 3.25
-    assert float(model.weight) == 7.0
+    assert model.weight.item() == 7.0
 
 
 def _save_linear(model, folder):
