@@ -24,6 +24,7 @@ REPORT_FILES = ("report.html", "notebook.ipynb", "metrics.json", "run.json")
 # Millions of parameters, from the models' own files; a name not listed gets no estimate.
 BACKBONES = {
     "klue/bert-base": 111,
+    "kykim/bert-kor-base": 118,
     "klue/roberta-small": 68,
     "klue/roberta-base": 111,
     "klue/roberta-large": 337,
