@@ -76,7 +76,7 @@ def score_view(table: pd.DataFrame) -> pd.DataFrame:
             "AUPRC": table["auprc"],
             "accuracy": table["accuracy"],
             "validation F1": table["valid_f1"],
-            "loss": table["valid_loss"],
+            "lowest loss": table["valid_loss"],
         }
     )
 

@@ -146,3 +146,21 @@ def test_final_model_stands_beside_the_baselines_in_order():
         }
     )
     assert relation_runs.against_baselines(learned, simple, seconds=1)["system"].tolist() == ["y", "net", "x"]
+
+
+@pytest.mark.parametrize("scheme", ["marker", "typed-punct"])
+def test_a_saved_backbone_brings_its_tokenizer_and_makes_room_for_markers(splits, tmp_path, scheme):
+    from helpers import models
+
+    tokenizer = train_tokenizer("wordpiece", splits.train["sentence"][:], size=500)
+    backbone = models.encoder("bert", vocab_size=len(tokenizer), hidden=32, layers=1, max_length=256)
+    for part in (backbone, tokenizer):
+        part.save_pretrained(tmp_path / "backbone")
+    settings = {"model": str(tmp_path / "backbone"), "scheme": scheme, "pooling": "starts", "epochs": 1}
+    result = train_and_score(splits=splits, folder=tmp_path / "run", **settings)
+    register_markers(tokenizer, scheme)
+    added = len(tokenizer) - backbone.config.vocab_size
+    unused = sum(p.numel() for name, p in backbone.named_parameters() if "pooler" in name)
+    head = 32 * (2 * 32 + 1) + 30 * (32 + 1)
+    assert result["parameters"] == backbone.num_parameters() - unused + 32 * added + head
+    assert added > 0
