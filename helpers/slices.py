@@ -15,6 +15,7 @@ from helpers.relations import NO_RELATION, f1_of_counts, relation_counts
 from helpers.statistics import Interval, bootstrap, ratio
 
 FRAGMENTS = 3  # pieces from which on an entity counts as fragmented
+FEWEST = 30  # rows that a side of a slice needs before its score says anything
 
 
 def describe(rows, *, train, tokenizer) -> pd.DataFrame:
@@ -74,14 +75,16 @@ def gains(
     """Compare micro-F1 of `system` and `than` (logits (n, 30) per seed) inside and outside each slice.
 
     `extra` is the gain inside minus the gain outside: above zero, the slice is where the system earns more.
+    A slice with fewer than FEWEST rows on one side has no intervals.
     """
     counts = np.hstack([_mean_counts(gold, than), _mean_counts(gold, system)])
     rows = []
     for name in masks.columns:
         inside = masks[name].to_numpy()[:, None]
         split = np.hstack([counts * inside, counts * ~inside])
+        enough = FEWEST <= inside.sum() <= len(inside) - FEWEST
         measured = {
-            key: bootstrap(split, score, clusters=clusters, seed=seed)
+            key: bootstrap(split, score, clusters=clusters, seed=seed) if enough else None
             for key, score in (("inside", _gain_inside), ("outside", _gain_outside), ("extra", _extra))
         }
         rows.append({"slice": name, "rows": int(inside.sum()), **measured})

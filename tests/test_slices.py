@@ -61,9 +61,17 @@ def test_gains_are_split_where_they_happen():
     assert extra.low < 0 < extra.high and extra.value == pytest.approx(0)
 
 
+def test_a_slice_that_leaves_too_few_rows_outside_says_nothing():
+    gold = np.array([1, 2] * 50)
+    table = slices.gains(
+        gold, [logits(gold)], [logits(gold)], pd.DataFrame({"nearly all": np.arange(100) < 71})
+    )
+    assert table["rows"][0] == 71 and table[["inside", "outside", "extra"]].isna().all(axis=None)
+
+
 def test_identical_systems_gain_nothing_anywhere():
-    gold = np.array([0, 1, 2, 3] * 10)
-    table = slices.gains(gold, [logits(gold)], [logits(gold)], pd.DataFrame({"odd": np.arange(40) % 2 == 1}))
+    gold = np.array([0, 1, 2, 3] * 20)
+    table = slices.gains(gold, [logits(gold)], [logits(gold)], pd.DataFrame({"odd": np.arange(80) % 2 == 1}))
     assert table[["inside", "outside", "extra"]].iloc[0].tolist() == [(0, 0, 0)] * 3
 
 
