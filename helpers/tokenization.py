@@ -5,6 +5,7 @@ training are in `vocabularies`, alignment in `alignment`; whether a figure matte
 experiment to say.
 """
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -147,6 +148,33 @@ def draw_pieces(tokenizers: Mapping[str, object], sentence: str, entities: Seque
     encoded = {name: _one(tokenizer, sentence) for name, tokenizer in tokenizers.items()}
     shown = [highlight.spans(sentence, [(*span, "entity") for span in spans], caption="the sentence")]
     return highlight.stack(shown + [_drawn(name, sentence, one, spans) for name, one in encoded.items()])
+
+
+def explore(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[str]):
+    """Let the reader type a sentence in a live notebook; under the batch runner, draw the given one."""
+    if os.environ.get("NUNCHI_OUT"):
+        return draw_pieces(tokenizers, sentence, entities)
+    return playground(tokenizers, sentence, entities)
+
+
+def playground(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[str]):
+    """Build two text fields, a sentence and its entities between commas, above the drawn pieces."""
+    import ipywidgets
+    from IPython.display import display
+
+    wide = ipywidgets.Layout(width="95%")
+    text = ipywidgets.Text(sentence, description="sentence", layout=wide, continuous_update=False)
+    words = ipywidgets.Text(", ".join(entities), description="entities", layout=wide, continuous_update=False)
+
+    def show(sentence: str, entities: str) -> None:
+        wanted = [word.strip() for word in entities.split(",") if word.strip()]
+        missing = [word for word in wanted if word not in sentence]
+        if missing:
+            print(f"not in the sentence: {', '.join(missing)}")
+        display(draw_pieces(tokenizers, sentence, [word for word in wanted if word not in missing]))
+
+    output = ipywidgets.interactive_output(show, {"sentence": text, "entities": words})
+    return ipywidgets.VBox([text, words, output])
 
 
 def entity_spans(row: dict) -> list[tuple[int, int]]:

@@ -6,7 +6,7 @@ from datasets import Dataset
 from pytest import approx
 
 from helpers import corpora
-from helpers.tokenization import COUNTS, compare, draw_pieces, measure
+from helpers.tokenization import COUNTS, compare, draw_pieces, explore, measure
 from helpers.vocabularies import SPECIAL, load_tokenizer, train_tokenizer
 
 PIECES = [
@@ -98,6 +98,17 @@ def test_drawn_pieces_mark_edges_and_count_hidden_ones(tokenizer):
     assert "1 of 6 entity edges inside a piece" in html
     with pytest.raises(ValueError, match="does not stand in the sentence"):
         draw_pieces({"tiny": tokenizer}, "세종은", ["영희"])
+
+
+def test_the_reader_types_a_sentence_when_there_is_a_kernel(tokenizer, monkeypatch):
+    monkeypatch.setenv("NUNCHI_OUT", "somewhere")
+    drawn = explore({"tiny": tokenizer}, "세종은 왕이다.", ["세종"])
+    assert "세종" in drawn.data
+    monkeypatch.delenv("NUNCHI_OUT")
+    box = explore({"tiny": tokenizer}, "세종은 왕이다.", ["세종"])
+    assert [field.value for field in box.children[:2]] == ["세종은 왕이다.", "세종"]
+    box.children[0].value = "조선의 왕"  # 세종 is gone: said, not raised
+    box.children[1].value = "조선"
 
 
 @pytest.mark.real
