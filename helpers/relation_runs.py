@@ -207,8 +207,12 @@ def draw_rows(rows) -> object:
 
 def settings_of(row: pd.Series, base: Mapping[str, object]) -> dict:
     """Take one cell of a grid as settings to train again: what varied there, and what was fixed."""
-    varied = {name: row[name] for name in ("model", "peak_lr", "batch_rows")}
-    return {**base, **{name: getattr(value, "item", lambda v=value: v)() for name, value in varied.items()}}
+    return {
+        **base,
+        "model": str(row["model"]),
+        "peak_lr": float(row["peak_lr"]),
+        "batch_rows": int(row["batch_rows"]),
+    }
 
 
 def costs_by(frame: pd.DataFrame, column: str) -> pd.DataFrame:
