@@ -77,7 +77,7 @@ def blocked(gold: Sequence[int], bias: np.ndarray) -> np.ndarray:
 
 
 def blocked_table(train, dev, *, thresholds: Sequence[int] = (1, 2, 5, 10, 20)):
-    """Count the dev rows whose gold label each mask blocks, with and without the fallback for unseen pairs."""
+    """Count the dev rows whose gold label a mask blocks, with and without the fallback for unseen pairs."""
     import pandas as pd
 
     pairs, gold, dev_pairs = type_pairs(train), train["label"][:], type_pairs(dev)
