@@ -23,6 +23,7 @@ HEADINGS = {
     "auprc": "AUPRC",
     "row_se": "rows, SE",
     "seed_sd": "seeds, SD",
+    "than": "minus",
     "p_holm": "p, Holm",
     "examples_per_second": "rows/s",
 }
