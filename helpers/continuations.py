@@ -220,14 +220,16 @@ def continued(study: Study, base: Path) -> list[dict]:
 def entity_runs(evaluated: pd.DataFrame, study: Study, *, scores: str) -> list[dict]:
     """Plan entity fine-tuning from three parents, as the study proposed.
 
-    The best checkpoint of all, the earliest one of the same run, and the best at the longer length. `scores`
-    names the column to choose by: of held-out items other than those of the final evaluation.
+    The best mlm_v2 checkpoint at the shorter length, the earliest one of that run, and the best at the longer
+    length. `scores` names the column to choose by: of documents that the final report leaves out.
     """
-    first = evaluated[(evaluated["step"] > 0) & (evaluated["experiment"] == "mlm_v2")]
-    best = first.loc[first[scores].idxmax()]
-    earliest = first[first["run"] == best["run"]].sort_values("step").iloc[0]
-    longer = first[first["length"] == study.lengths[1]]
-    parents = {"best": best, "earliest": earliest, "best long": longer.loc[longer[scores].idxmax()]}
+    trained = evaluated[(evaluated["step"] > 0) & (evaluated["experiment"] == "mlm_v2")]
+    short, long = (trained[trained["length"] == length] for length in study.lengths)
+    parents = {
+        "best": short.loc[short[scores].idxmax()],
+        "earliest": short.loc[short["step"].idxmin()],
+        "best long": long.loc[long[scores].idxmax()],
+    }
     return [
         {
             "run": f"entity from {name}",

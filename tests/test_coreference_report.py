@@ -100,13 +100,13 @@ def test_every_checkpoint_answers_the_same_items(world):
 
 def test_parents_are_the_best_the_earliest_and_the_best_long(world):
     best, earliest, long = world["plan"]
-    evaluated = world["evaluated"].query("experiment == 'mlm_v2'")
-    top = evaluated["chosen_by"].max()
-    at = evaluated.set_index(["run", "step"])["chosen_by"]
-    assert at[best["parent_run"], best["parent_step"]] == top
-    assert earliest["parent_run"] == best["parent_run"]
-    assert earliest["parent_step"] == evaluated.query("run == @best['parent_run']")["step"].min()
-    assert long["length"] == 48
+    evaluated = world["evaluated"].query("experiment == 'mlm_v2'").set_index(["run", "step"])
+    for parent, run in ((best, "mlm_v2 24"), (long, "mlm_v2 48")):
+        scores = evaluated.loc[run, "chosen_by"]
+        assert parent["parent_run"] == run and scores[parent["parent_step"]] == scores.max()
+    assert earliest["parent_run"] == "mlm_v2 24"
+    assert earliest["parent_step"] == evaluated.loc["mlm_v2 24"].index.min()
+    assert [run["length"] for run in world["plan"]] == [24, 24, 48]
 
 
 def test_choosing_and_reporting_halves_are_apart(world):
