@@ -51,8 +51,8 @@ def to_choose_on(documents: Sequence[str]) -> pd.Series:
 def evaluate(table: pd.DataFrame, *, items, lambada, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Evaluate checkpoints, each at the length it was trained at, all on the same items.
 
-    Returns the table with scores (`chosen_by`: Real@1 on the documents to choose on) and the answers on the
-    documents to report on.
+    Returns the table with scores and the answers on the documents to report on. `chosen_by` is the mean
+    reciprocal rank on the documents to choose on: unlike Real@1 it hardly ever ties.
     """
     parts = []
     for length, rows in table.groupby("length", sort=False):
@@ -64,7 +64,8 @@ def evaluate(table: pd.DataFrame, *, items, lambada, name: str) -> tuple[pd.Data
     evaluated = table.join(pd.concat(parts))
     answers = trajectories.read_answers(evaluated)
     choose = to_choose_on(answers["document"]).to_numpy()
-    means = answers[choose].groupby(["run", "step"])["hit1"].mean().rename("chosen_by").reset_index()
+    ranks = answers[choose].groupby(["run", "step"])["reciprocal_rank"]
+    means = ranks.mean().rename("chosen_by").reset_index()
     return evaluated.merge(means, on=["run", "step"], how="left"), answers[~choose].reset_index(drop=True)
 
 
