@@ -139,11 +139,13 @@ def verdict(frame: pd.DataFrame) -> str:
     )
 
 
-def headline(frame: pd.DataFrame) -> list[dict]:
-    """List scores and differences of the verdict table for metrics.json."""
+def headline(frame: pd.DataFrame, *, differences: int = 5) -> list[dict]:
+    """List for metrics.json the scores of the baseline and of the best variant, and the largest differences."""
     rows = frame.to_dict("records")
-    scores = [row["entity F1"].headline(f"entity F1, {row['variant']}") for row in rows]
-    gains = [row["difference"].headline(f"{row['variant']} − {row['against']}") for row in rows[1:]]
+    best = max(rows, key=lambda row: row["entity F1"].value)
+    scores = [row["entity F1"].headline(f"entity F1, {row['variant']}") for row in (rows[0], best)]
+    telling = sorted(rows[1:], key=lambda row: -abs(row["difference"].value))[:differences]
+    gains = [row["difference"].headline(f"{row['variant']} − {row['against']}") for row in telling]
     return scores + gains
 
 
