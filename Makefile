@@ -6,6 +6,7 @@ JOBS   ?= 2
 PIP_ARGS ?=
 BIN := .venv/bin
 READY := .venv/.ready
+TESTS := .venv/.tests
 
 .PHONY: reports test lab bench clean
 .DEFAULT_GOAL := reports
@@ -14,7 +15,7 @@ reports: $(READY)
 	$(BIN)/python -m helpers.batch params/$(SUITE) --jobs $(JOBS)
 	@echo "open reports/$(SUITE)/index.html"
 
-test: $(READY)
+test: $(TESTS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --keep-id --verify notebooks/*.ipynb
@@ -36,4 +37,9 @@ $(READY): requirements.txt pyproject.toml
 	$(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet $(PIP_ARGS) -r requirements.txt
 	$(BIN)/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+# The tests also need the extras that they exercise: a real Ray cluster of two workers.
+$(TESTS): $(READY)
+	$(BIN)/python -m pip install --quiet $(PIP_ARGS) --editable '.[ray]'
 	@touch $@
