@@ -129,13 +129,17 @@ def examine(
 def examine_all(
     chosen: Mapping[str, Mapping], *, items, legacy_items, lambada, choices: int = 6
 ) -> dict[str, dict[str, pd.DataFrame]]:
-    """Examine named checkpoints (`{"checkpoint", "length"}`); return their answers by name and file."""
+    """Examine named checkpoints (`{"checkpoint", "length"}`) on the documents to report on.
+
+    Returns their answers by name and file.
+    """
     from helpers.sweeps import fingerprint, sweep
 
     configs = [
         {"checkpoint": row["checkpoint"], "length": int(row["length"]), "choices": choices}
         for row in chosen.values()
     ]
+    items = items.select(np.flatnonzero(~to_choose_on(items["document"])))
     shared = {"items": items, "legacy_items": legacy_items, "lambada": list(lambada)}
     mark = fingerprint(items, legacy_items, lambada)
     frame = sweep(examine, configs, name="06-examine", shared=shared, fingerprint=mark)

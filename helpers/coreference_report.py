@@ -24,6 +24,10 @@ def difference(before: pd.DataFrame, after: pd.DataFrame) -> tuple[Interval, flo
     return Interval(paired["value"], paired["low"], paired["high"]).scaled(100), paired["p"]
 
 
+def p_text(p: float) -> str:
+    return "< .001" if p < 0.0015 else f"{p:.3f}"
+
+
 def describe(parts: Mapping[str, tuple]) -> pd.DataFrame:
     """Count documents, items and what gave no item, by part and genre."""
     rows = []
@@ -121,7 +125,7 @@ def run_table(answers: pd.DataFrame, evaluated: pd.DataFrame) -> pd.DataFrame:
                 "Real@1": percent(at),
                 "Real@5": percent(at, "hit5"),
                 "last − chosen": drop,
-                "p": p,
+                "p": p_text(p),
             }
         )
     return pd.DataFrame(rows)
@@ -164,7 +168,7 @@ def parents_table(answers: pd.DataFrame, evaluated: pd.DataFrame, plan: Sequence
         after = pick(answers, run["run"], chosen[run["run"]])
         gain, p = difference(before, after)
         parent = f"{run['parent_run']}, step {run['parent_step']}"
-        rows.append((run["run"], parent, percent(before), percent(after), gain, p))
+        rows.append((run["run"], parent, percent(before), percent(after), gain, p_text(p)))
     return pd.DataFrame(rows, columns=["run", "parent", "parent's Real@1", "Real@1", "gain", "p"])
 
 
@@ -199,7 +203,7 @@ def ablation_table(best: Mapping[str, pd.DataFrame], examined: Mapping[str, Mapp
                 "Real@1": percent(best[name]),
                 "without other mentions": percent(ablated),
                 "copied": copied,
-                "p": p,
+                "p": p_text(p),
                 "ranked first": percent(ranked, "right"),
                 "by chance": 100 * ranked["chance"].mean(),
             }
@@ -213,7 +217,7 @@ def legacy_table(examined: Mapping[str, Mapping[str, pd.DataFrame]]) -> pd.DataF
     for name, frames in examined.items():
         legacy, exact = frames["legacy"], frames["exact"]
         excess, p = difference(exact, legacy)
-        rows.append((name, percent(legacy), percent(exact), excess, p, len(legacy)))
+        rows.append((name, percent(legacy), percent(exact), excess, p_text(p), len(legacy)))
     return pd.DataFrame(rows, columns=["run", "legacy Real@1", "exact Real@1", "excess", "p", "items"])
 
 
@@ -296,4 +300,5 @@ def verdict_table(
     frame["p"] = holm(frame["p"])
     good = frame[(frame["p"] >= 0.05) | (frame["against the best"].map(lambda gap: gap.value) >= 0)]
     kept = good.loc[good["thousand tokens"].idxmin(), "run"]
-    return frame.assign(decision=["keep" if run == kept else "drop" for run in frame["run"]])
+    decision = ["keep" if run == kept else "drop" for run in frame["run"]]
+    return frame.assign(p=frame["p"].map(p_text), decision=decision)
