@@ -140,7 +140,7 @@ def verdict(frame: pd.DataFrame) -> str:
 
 
 def headline(frame: pd.DataFrame, *, differences: int = 5) -> list[dict]:
-    """List for metrics.json the scores of the baseline and of the best variant, and the largest differences."""
+    """List for metrics.json the scores of the baseline and the best variant, and the largest differences."""
     rows = frame.to_dict("records")
     best = max(rows, key=lambda row: row["entity F1"].value)
     scores = [row["entity F1"].headline(f"entity F1, {row['variant']}") for row in (rows[0], best)]
