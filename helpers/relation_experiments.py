@@ -217,6 +217,7 @@ def train_config(config: RelationConfig) -> training.TrainConfig:
         peak_lr=config.peak_lr,
         batch_rows=config.batch_rows,
         metric="valid_f1",
+        tie_break="valid_loss",  # while F1 is still 0, a lower loss is progress
         patience=config.patience,
         seed=config.seed,
     )

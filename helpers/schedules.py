@@ -57,6 +57,7 @@ class TrainConfig:
     precision: str = "auto"  # mixed precision on a GPU, none on a CPU
     metric: str | None = None  # key of what evaluate returns; decides what is best
     higher_is_better: bool = True
+    tie_break: str | None = None  # another key, lower is better, that decides between equals: a loss
     patience: int = 0  # evaluations without a new best before stopping; 0: never
     restore_best: bool = True  # False: keep the last weights
     evaluate: Every = EPOCH

@@ -157,9 +157,7 @@ def build_tagger(
         body = models.encoder(encoder, hidden=hidden, layers=layers, seed=seed, **size, **more)
     else:
         body = models.load_encoder(encoder)
-    net = models.classifier(
-        body, TAGS, task="tokens", class_weights={"O": outside_weight}, dropout=dropout, seed=seed
-    )
+    net = models.classifier(body, TAGS, task="tokens", class_weights={"O": outside_weight}, seed=seed)
     if frozen:
         models.freeze_encoder(net)
     return net

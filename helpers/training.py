@@ -13,8 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass, field
-from hashlib import blake2b
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import torch
 from torch import Tensor, nn
 
 from helpers import checkpointing
-from helpers.batching import Batch, Features, Transform, length_buckets
+from helpers.batching import Batch, Transform
 from helpers.inference import (
     Rows,
     as_features,
@@ -34,7 +33,8 @@ from helpers.inference import (
     predict,
     to_tensors,
 )
-from helpers.schedules import Every, Moment, TrainConfig, learning_rate
+from helpers.schedules import Every, Moment, TrainConfig
+from helpers.step_plans import StepPlan
 
 __all__ = ["Every", "FitResult", "Moment", "TrainConfig", "fit", "mean_loss", "predict", "steps_per_epoch"]
 
@@ -79,7 +79,7 @@ def fit(
     if config.metric and evaluate is None:
         raise ValueError(f"metric={config.metric!r} needs an evaluate function that returns it")
     with _accelerated(config, folder, trackers) as accelerator:
-        plan = _Plan(as_features(train), config, draw)
+        plan = StepPlan(as_features(train), config, draw)
         run = _Run(
             model, plan, accelerator=accelerator, evaluate=evaluate, observers=observers, transform=transform
         )
@@ -94,58 +94,13 @@ def fit(
 
 def steps_per_epoch(rows: Rows, config: TrainConfig) -> list[int]:
     """Return the optimizer steps of each epoch; with a token budget they differ a little."""
-    return _Plan(as_features(rows), config, None).epoch_steps
-
-
-class _Plan:
-    """Which rows make up each optimizer step of the whole run: known before it starts, on every process."""
-
-    def __init__(self, features: Features, config: TrainConfig, draw: Callable[[int], Sequence[int]] | None):
-        self.features, self.config, self.draw = features, config, draw
-        epochs = [self._epoch(epoch) for epoch in range(config.epochs)]
-        self.epoch_steps = [len(steps) for steps in epochs]
-        self.steps = [step for steps in epochs for step in steps]
-        self.ends = np.cumsum(self.epoch_steps)
-        if not self.steps:
-            raise ValueError("draw named no row in any epoch: there is nothing to train on")
-
-    def moment(self, step: int) -> Moment:
-        return Moment(step, self._position(step), self._position(step - 1), len(self.steps))
-
-    def learning_rate(self, step: int) -> float:
-        return learning_rate(self.config, step, total=len(self.steps), first_epoch=self.epoch_steps[0])
-
-    def fingerprint(self) -> dict[str, Any]:
-        order = blake2b(np.concatenate([rows for step in self.steps for rows in step]), digest_size=16)
-        return asdict(self.config) | {"data": self.features.fingerprint(), "order": order.hexdigest()}
-
-    def _position(self, step: int) -> float:
-        """Return completed epochs after `step` steps; a whole number exactly at the end of an epoch."""
-        epoch = int(np.searchsorted(self.ends, step, side="right"))
-        if epoch == len(self.ends):
-            return float(epoch)
-        return epoch + 1 - int(self.ends[epoch] - step) / self.epoch_steps[epoch]
-
-    def _epoch(self, epoch: int) -> list[list[np.ndarray]]:
-        rows = np.arange(len(self.features)) if self.draw is None else np.asarray(self.draw(epoch))
-        batches = [
-            rows[batch]
-            for batch in length_buckets(
-                self.features.lengths[rows],
-                rows=self.config.batch_rows,
-                tokens=self.config.batch_tokens,
-                seed=self.config.seed,
-                epoch=epoch,
-            )
-        ]
-        size = self.config.accumulate
-        return [batches[at : at + size] for at in range(0, len(batches), size)]
+    return StepPlan(as_features(rows), config, None).epoch_steps
 
 
 class _Run:
     """The state of a run: everything that changes from step to step, and that a checkpoint holds."""
 
-    def __init__(self, model: nn.Module, plan: _Plan, *, accelerator, evaluate, observers, transform):
+    def __init__(self, model: nn.Module, plan: StepPlan, *, accelerator, evaluate, observers, transform):
         self.model, self.plan, self.config, self.accelerator = model.train(), plan, plan.config, accelerator
         self.evaluate, self.observers, self.transform = evaluate, observers, transform
         self.inputs, self.pad_id = input_names(model), pad_id_of(model)
@@ -158,7 +113,8 @@ class _Run:
         self.best_weights: dict[str, Tensor] | None = None
         self.state = {
             "step": 0, "examples": 0, "loss_sum": 0.0, "loss_targets": 0, "history": [], "best_step": None,
-            "best_metric": None, "stale": 0, "stopped_early": False, "train_seconds": 0.0, "seconds": 0.0,
+            "best_metric": None, "best_rank": None, "stale": 0, "stopped_early": False, "train_seconds": 0.0,
+            "seconds": 0.0,
         }  # fmt: skip
 
     @property
@@ -305,11 +261,13 @@ class _Run:
     def _watch(self, row: dict[str, float]) -> None:
         """Keep the best weights, count evaluations without a new best, stop when patience ends."""
         config, state = self.config, self.state
-        if config.metric not in row:
-            raise ValueError(f"evaluate returned {sorted(row)}, not the metric {config.metric!r} to watch")
-        value, best = row[config.metric], state["best_metric"]
-        better = best is None or (value > best if config.higher_is_better else value < best)
-        if better and not math.isnan(value):
+        if missing := {config.metric, config.tie_break} - {None, *row}:
+            raise ValueError(f"evaluate returned {sorted(row)}, not {sorted(missing)} to watch")
+        value = row[config.metric]
+        rank = [value if config.higher_is_better else -value]
+        rank += [-row[config.tie_break]] if config.tie_break else []
+        if (state["best_rank"] is None or rank > state["best_rank"]) and not math.isnan(value):
+            state["best_rank"] = rank
             state["best_step"], state["best_metric"], state["stale"] = row["step"], value, 0
             self.best_weights = {name: p.detach().cpu().clone() for name, p in self.trained.items()}
         else:

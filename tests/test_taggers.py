@@ -100,6 +100,12 @@ def test_a_frozen_tagger_trains_its_head_only(encodings):
     assert {n.split(".")[0] for n, p in net.named_parameters() if p.requires_grad} == {"head"}
 
 
+def test_states_of_a_bilstm_are_dropped_once(encodings):
+    sizes = SIZE | {"dropout": 0.4, "outside_weight": 1.0, "frozen": False, "seed": 0}
+    net = taggers.build_tagger("bilstm", encodings["train:character"].tokenizer, **sizes)
+    assert net.config.encoder.dropout == 0.4 and net.config.head_dropout == 0.0
+
+
 def test_a_sentence_too_long_for_the_model_is_an_error_that_names_it(encodings):
     data = encodings["train:character"]
     long = taggers.encode_part(

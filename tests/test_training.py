@@ -269,6 +269,20 @@ def test_patience_counts_evaluations_without_a_new_best():
     assert result.stopped_early and len(result.history) == 5 and result.best_metric == 0.3
 
 
+def test_a_tie_goes_to_the_lower_loss_and_patience_waits_while_it_falls():
+    rows = iter([(0.0, 3.0), (0.0, 2.0), (0.0, 2.5), (0.0, 1.0), (0.4, 9.0), (0.4, 9.0), (0.3, 0.1)])
+    config = TrainConfig(epochs=9, metric="f1", tie_break="dev_loss", patience=2)
+    result = fit(
+        tagger(),
+        tagging_rows(30),
+        config=config,
+        evaluate=lambda _: dict(zip(("f1", "dev_loss"), next(rows), strict=True)),
+        progress=None,
+    )
+    assert (result.best_step, result.best_metric) == (5, 0.4)
+    assert result.stopped_early and len(result.history) == 7
+
+
 def test_a_frozen_encoder_stays_and_the_head_moves():
     model = models.freeze_encoder(tagger())
     before = {name: value.clone() for name, value in model.state_dict().items()}
@@ -410,7 +424,7 @@ def test_the_metric_must_come_from_evaluate():
     config = TrainConfig(epochs=1, metric="f1")
     with pytest.raises(ValueError, match="needs an evaluate function"):
         fit(tagger(), tagging_rows(), config=config, progress=None)
-    with pytest.raises(ValueError, match=r"evaluate returned .*accuracy.*not the metric 'f1'"):
+    with pytest.raises(ValueError, match=r"evaluate returned .*accuracy.*not \['f1'\] to watch"):
         fit(tagger(), tagging_rows(), config=config, evaluate=lambda _: {"accuracy": 1.0}, progress=None)
 
 
