@@ -4,7 +4,6 @@ Plans runs for `helpers.sweeps`, reads their predictions back, and turns them in
 Training itself is in `helpers.taggers`, errors sentence by sentence in `helpers.entity_errors`.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -126,8 +125,6 @@ def train(study: Study, parts: Mapping[str, Part], encodings: Mapping[str, Encod
         name="entity-taggers",
         fingerprint=fingerprint(sizes, data),
         shared={"parts": dict(parts), "encodings": dict(encodings)},
-        # One thread per run, whatever this process was given: twice as fast on two cores, and the same bits.
-        workers=min(len(plan), int(os.environ.get("OMP_NUM_THREADS", 0))) or None,
     )
     runs = pd.concat([plan[LABELS], frame], axis=1)
     if (runs.status != "ok").any():

@@ -47,8 +47,9 @@ def sweep(
     Finished rows are reused when function, config, `fingerprint` and code are the same; code means the module
     of the function and every helpers module it imports. `shared` is what all calls get (data, tokenizers): it
     is not part of a row's identity, so `fingerprint` must stand for it.
-    `workers`: by default one per GPU, else one per core, but one when OMP_NUM_THREADS says that this process
-    was given its share of the machine. One worker runs in this process. `engine`: "local" or "ray".
+    `workers`: by default one per GPU, else one per core, or as many as OMP_NUM_THREADS gives this process of
+    the machine; small models gain more from a core each than from sharing two. One worker runs in this
+    process. `engine`: "local" or "ray".
     """
     if shared and not fingerprint:
         raise ValueError("`shared` is not in the cache key: pass fingerprint=sweeps.fingerprint(…) of it")
@@ -127,7 +128,8 @@ def _environments(workers: int | None) -> list[dict[str, str]]:
     if gpus := _gpus():
         return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus[:workers]]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    count = workers or (1 if os.environ.get("OMP_NUM_THREADS") else cores)
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    count = workers or (min(int(given), cores) if given.isdigit() else cores) or 1
     threads = str(max(1, cores // count))
     share = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)  # MKL has a mind of its own
     return [share | {"TOKENIZERS_PARALLELISM": "false"}] * count

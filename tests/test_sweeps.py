@@ -297,8 +297,10 @@ def test_a_full_disk_stops_with_advice_and_leaves_nothing_half_written(cache, tm
 def test_default_number_of_workers_respects_a_share_of_the_machine(monkeypatch):
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     assert len(sweeps._environments(None)) == 1
-    monkeypatch.delenv("OMP_NUM_THREADS")
     cores = len(os.sched_getaffinity(0))
+    monkeypatch.setenv("OMP_NUM_THREADS", str(cores))
+    assert len(sweeps._environments(None)) == cores
+    monkeypatch.delenv("OMP_NUM_THREADS")
     assert sweeps._environments(None) == sweeps._environments(cores)
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         assert {share[name] for share in sweeps._environments(None)} == {"1"}
