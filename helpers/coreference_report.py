@@ -25,7 +25,7 @@ def difference(before: pd.DataFrame, after: pd.DataFrame) -> tuple[Interval, flo
 
 
 def p_text(p: float) -> str:
-    return "< .001" if p < 0.0015 else f"{p:.3f}"
+    return "<\N{NO-BREAK SPACE}.001" if p < 0.0015 else f"{p:.3f}"
 
 
 def describe(parts: Mapping[str, tuple]) -> pd.DataFrame:

@@ -86,7 +86,7 @@ def breakdown_sentence(detail: pd.DataFrame) -> str:
     )
     return (
         f"{{run}} recovers {nouns}; **{near:.0f} %** at the shortest distances, **{far:.0f} %** at the "
-        "longest. Names of the sample's dev documents never occur in training: they can only be copied."
+        "longest. (In the sample, names of dev documents never occur in training: they can only be copied.)"
     )
 
 

@@ -8,6 +8,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 COLOURS = ("#BFDDF2", "#F6CDB3", "#B9E3D3", "#EBCFDF", "#F5DDA8", "#CFE9F7", "#D9D9D9")
+FAMILIES = (
+    ("subject", "object"),
+    ("earlier", "hidden", "right", "answered"),
+    ("PS", "LC", "OG", "DT", "TI", "QT"),
+)  # labels, by their first word, that have the same colour in every sentence
 BLUE, ORANGE = "0,114,178", "213,94,0"
 SENTENCE = "line-height:2.1;margin:.3em 0;overflow-wrap:anywhere"
 MARK = "padding:.1em .15em;border-radius:.25em;color:#111;background:{colour}"
@@ -73,7 +78,9 @@ def stack(drawn: Sequence):
 
 
 def _colours(labels) -> dict[str, str]:
-    return {label: COLOURS[i % len(COLOURS)] for i, label in enumerate(sorted(set(labels)))}
+    fixed = {word: at for family in FAMILIES for at, word in enumerate(family)}
+    places = {label: fixed.get(label.partition(" ")[0], at) for at, label in enumerate(sorted(set(labels)))}
+    return {label: COLOURS[at % len(COLOURS)] for label, at in places.items()}
 
 
 def _plain(text: str) -> str:

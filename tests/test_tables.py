@@ -1,3 +1,5 @@
+import re
+
 import pandas as pd
 import pytest
 
@@ -74,3 +76,14 @@ def test_pieces_and_weights_are_escaped_and_bounded():
     assert "<i>" not in drawn and ",0.65)" in drawn and "+1.000" in drawn and "-0.500" in drawn
     assert highlight.weights([], []).data.count("<span") == 0
     assert highlight.stack([highlight.spans("가", []), highlight.spans("나", [])]).data.count("<div") == 2
+
+
+def test_a_label_keeps_its_colour_from_sentence_to_sentence():
+    colour = re.compile(r"background:(#\w+)")
+    alone = colour.findall(highlight.spans("가나다", [(0, 1, "OG")]).data)
+    beside = colour.findall(highlight.spans("가나다", [(0, 1, "OG"), (1, 2, "PS")]).data)
+    assert alone[0] == beside[0] != beside[1]
+    answers = [
+        highlight.spans("가나", [(0, 1, "earlier"), (1, 2, label)]).data for label in ("right", "answered 다")
+    ]
+    assert len({colours[1] for colours in map(colour.findall, answers)}) == 2
