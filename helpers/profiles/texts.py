@@ -89,8 +89,9 @@ def missing_characters(
         {"vocabulary": name, "size": sizes.get(name)} | _damage(texts, lost, counts)
         for name, lost in gone.items()
     ]
-    table = pd.DataFrame(rows).sort_values("occurrences", kind="stable", ignore_index=True)
-    return table.astype({"size": object}).replace({"size": {np.nan: None}})  # KS X 1001 has no tokens
+    whole = pd.Series([row["size"] for row in rows], dtype=object)  # KS X 1001 has no tokens: None, not NaN
+    table = pd.DataFrame(rows).assign(size=whole)
+    return table.sort_values("occurrences", kind="stable", ignore_index=True)
 
 
 def _damage(texts: Sequence[str], lost: set[str], counts: Counter) -> dict:
