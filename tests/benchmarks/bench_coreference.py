@@ -181,6 +181,9 @@ def cases() -> list[Race | Limit]:
             unit="documents",
             equal=lambda a, b: a == b,
             repeats=3,
-            explanation="The tagger is nearly all of the time; ours also keeps distances and contexts.",
+            explanation=(
+                "Profile of 100 documents: kiwi's analyze is 0.84 of 0.99 s, the same for both; the rest is "
+                "distances, antecedents and contexts in a Dataset, which the loop does not keep."
+            ),
         ),
     ]
