@@ -24,10 +24,6 @@ def difference(before: pd.DataFrame, after: pd.DataFrame) -> tuple[Interval, flo
     return Interval(paired["value"], paired["low"], paired["high"]).scaled(100), paired["p"]
 
 
-def p_text(p: float) -> str:
-    return "<\N{NO-BREAK SPACE}.001" if p < 0.0015 else f"{p:.3f}"
-
-
 def describe(parts: Mapping[str, tuple]) -> pd.DataFrame:
     """Count documents, items and what gave no item, by part and genre."""
     rows = []
@@ -74,11 +70,7 @@ def claims_table(claims: pd.DataFrame) -> pd.DataFrame:
     spread = [Interval(row.difference, row.low, row.high).scaled(100) for row in claims.itertuples()]
     shown = claims[["claim", "p", "holm", "stands"]].copy()
     shown.insert(1, "difference", spread)
-    return shown.assign(stands=yes_or_no(shown["stands"]))
-
-
-def yes_or_no(values: pd.Series) -> list[str]:
-    return ["yes" if value else "no" for value in values]
+    return shown
 
 
 def score_table(answers: pd.DataFrame) -> pd.DataFrame:
@@ -125,7 +117,7 @@ def run_table(answers: pd.DataFrame, evaluated: pd.DataFrame) -> pd.DataFrame:
                 "Real@1": percent(at),
                 "Real@5": percent(at, "hit5"),
                 "last − chosen": drop,
-                "p": p_text(p),
+                "p": p,
             }
         )
     return pd.DataFrame(rows)
@@ -168,7 +160,7 @@ def parents_table(answers: pd.DataFrame, evaluated: pd.DataFrame, plan: Sequence
         after = pick(answers, run["run"], chosen[run["run"]])
         gain, p = difference(before, after)
         parent = f"{run['parent_run']}, step {run['parent_step']}"
-        rows.append((run["run"], parent, percent(before), percent(after), gain, p_text(p)))
+        rows.append((run["run"], parent, percent(before), percent(after), gain, p))
     return pd.DataFrame(rows, columns=["run", "parent", "parent's Real@1", "Real@1", "gain", "p"])
 
 
@@ -203,7 +195,7 @@ def ablation_table(best: Mapping[str, pd.DataFrame], examined: Mapping[str, Mapp
                 "Real@1": percent(best[name]),
                 "without other mentions": percent(ablated),
                 "copied": copied,
-                "p": p_text(p),
+                "p": p,
                 "ranked first": percent(ranked, "right"),
                 "by chance": 100 * ranked["chance"].mean(),
             }
@@ -217,7 +209,7 @@ def legacy_table(examined: Mapping[str, Mapping[str, pd.DataFrame]]) -> pd.DataF
     for name, frames in examined.items():
         legacy, exact = frames["legacy"], frames["exact"]
         excess, p = difference(exact, legacy)
-        rows.append((name, percent(legacy), percent(exact), excess, p_text(p), len(legacy)))
+        rows.append((name, percent(legacy), percent(exact), excess, p, len(legacy)))
     return pd.DataFrame(rows, columns=["run", "legacy Real@1", "exact Real@1", "excess", "p", "items"])
 
 
@@ -301,4 +293,4 @@ def verdict_table(
     good = frame[(frame["p"] >= 0.05) | (frame["against the best"].map(lambda gap: gap.value) >= 0)]
     kept = good.loc[good["thousand tokens"].idxmin(), "run"]
     decision = ["keep" if run == kept else "drop" for run in frame["run"]]
-    return frame.assign(p=frame["p"].map(p_text), decision=decision)
+    return frame.assign(decision=decision)

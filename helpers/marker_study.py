@@ -221,7 +221,6 @@ def verdict(
     helps = [gain.low > 0 for gain in table["gain in micro-F1"]]
     harms = [gain.high < 0 for gain in table["gain in micro-F1"]]
     table["decision"] = np.select([helps, harms], ["keep", "drop"], "no difference shown")
-    table["p"] = [f"{p:.3f}" for p in table["p"]]
     return table
 
 

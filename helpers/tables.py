@@ -12,18 +12,23 @@ import pandas as pd
 
 from helpers.statistics import Comparison, Interval
 
+P_VALUES = ("p", "holm", "p, Holm")  # columns that hold p-values
+
 
 def table(
     frame: pd.DataFrame, *, caption: str = "", digits: int = 1, best: str | None = None, index: bool = False
 ):
-    """Return `frame` as an escaped table; intervals show as `61.2 [59.8, 62.5]`.
+    """Return `frame` as an escaped table; intervals show as `61.2 [59.8, 62.5]`, true as yes.
 
-    `best` names the column whose largest value makes its row bold.
+    `best` names the column whose largest value makes its row bold. Columns named in P_VALUES show three
+    digits, or `< .001`.
     """
     from pandas.io.formats.style import Styler
 
     # Styler's random ids would make two runs of one notebook differ.
     text = frame.map(lambda value: _cell(value, digits))
+    for column in frame.columns.intersection(P_VALUES):
+        text[column] = [p_value(p) if isinstance(p, float) else _cell(p, digits) for p in frame[column]]
     identity = hashlib.sha1((caption + text.to_json(orient="split")).encode()).hexdigest()[:8]
     styler = (
         Styler(text, uuid=identity, cell_ids=False).format(escape="html").format_index(escape="html", axis=1)
@@ -47,6 +52,11 @@ def say(template: str, **values: Any):
     return Markdown(template.format(**{name: _inert(value) for name, value in values.items()}))
 
 
+def p_value(p: float) -> str:
+    """Write a p-value for people: zero is never one, and none is a dash."""
+    return "–" if p != p else "<\N{NO-BREAK SPACE}.001" if p < 0.001 else f"{p:.3f}"
+
+
 def intervals(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     """Spread a column of Intervals into `value`, `low` and `high`, as the plots take them."""
     spread = pd.DataFrame(frame[column].tolist(), columns=["value", "low", "high"], index=frame.index)
@@ -57,14 +67,15 @@ def _cell(value: Any, digits: int) -> str:
     if isinstance(value, Interval):
         return format(value, f".{digits}f")
     if isinstance(value, Comparison):
-        return f"{value.difference:+.{digits}f}, p = {value.p:.3f}"
-    if isinstance(value, bool | str):
-        return str(value)
+        sign = "" if value.p < 0.001 else "= "
+        return f"{value.difference:+.{digits}f}, p {sign}{p_value(value.p)}"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool) or (hasattr(value, "dtype") and value.dtype.kind == "b"):
+        return "yes" if value else "no"
     if value is None or (isinstance(value, float) and value != value):
         return "–"
-    if hasattr(value, "dtype") and value.dtype.kind in "iub":
-        return f"{value:,}" if value.dtype.kind != "b" else str(value)
-    if isinstance(value, int):
+    if isinstance(value, int) or (hasattr(value, "dtype") and value.dtype.kind in "iu"):
         return f"{value:,}"
     return f"{value:,.{digits}f}" if hasattr(value, "__float__") else str(value)
 

@@ -210,14 +210,6 @@ def test_equal_epochs_and_equal_steps_are_different_comparisons():
     assert steps == {"epoch": [10, 20], "step": [10, 10]}
 
 
-def test_small_p_values_are_not_written_as_zero():
-    assert [report.p_text(p) for p in (0.0009995, 0.0021, 0.5)] == [
-        "<\N{NO-BREAK SPACE}.001",
-        "0.002",
-        "0.500",
-    ]
-
-
 def test_breakdown_covers_every_item_once_per_way():
     frame = answers("r", [True, False, True, False]).assign(
         distance=[0, 30, 150, 900],

@@ -87,3 +87,17 @@ def test_a_label_keeps_its_colour_from_sentence_to_sentence():
         highlight.spans("가나", [(0, 1, "earlier"), (1, 2, label)]).data for label in ("right", "answered 다")
     ]
     assert len({colours[1] for colours in map(colour.findall, answers)}) == 2
+
+
+def test_p_values_and_truth_are_written_for_people():
+    frame = pd.DataFrame({"p": [0.0009, 0.0012, float("nan")], "real": [True, False, True], "n": [1, 2, 3]})
+    frame["gain"] = [
+        None,
+        Comparison(Interval(1.0, 0.5, 1.5), 0.0),
+        Comparison(Interval(1.0, 0.5, 1.5), 0.02),
+    ]
+    markup = tables.table(frame).to_html()
+    cells = re.findall(r"<td[^>]*>(.*?)</td>", markup)
+    assert cells[:4] == ["&lt;\xa0.001", "yes", "1", "–"]
+    assert cells[4:8] == ["0.001", "no", "2", "+1.0 [+0.5, +1.5], p &lt;\xa0.001"]
+    assert cells[8:] == ["–", "yes", "3", "+1.0 [+0.5, +1.5], p = 0.020"]

@@ -64,7 +64,7 @@ def test_morphemes_cover_the_text_and_keep_shared_syllables_whole():
     assert "".join(text[start:end] for start, end in spans) == text
     assert tuple(text[slice(*span)] for span in spans[:2]) == ("그", "는")
     assert "갔" in [text[slice(*span)] for span in spans]  # 가 + 았 share the syllable
-    assert morphemes("") == []
+    assert morphemes("") == ()
 
 
 def test_bare_vocab_file(tmp_path):
