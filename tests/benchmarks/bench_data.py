@@ -1,12 +1,10 @@
 """Data: generating the sample world and reading the real files."""
 
-import os
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.harness import Limit, Race
+from tests.benchmarks.harness import DATA, Limit, Race
 
-DATA = Path(os.environ.get("NUNCHI_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 RELATIONS = DATA / "klue-re" / "klue-re-v1.1_train.json"
 ENTITIES = DATA / "klue-ner" / "klue-ner-v1.1_train.tsv"
 

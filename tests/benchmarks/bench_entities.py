@@ -1,14 +1,11 @@
 """Entity scores, their bootstrap, and ensemble decoding, on the dev file of KLUE-NER where it is there."""
 
-import os
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
-from tests.benchmarks.harness import Limit, Race
+from tests.benchmarks.harness import DATA, Limit, Race
 
-DATA = Path(os.environ.get("NUNCHI_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 RESAMPLES = 20
 SIZES = (500, 1500, 5000)
 

@@ -3,15 +3,12 @@
 All three ways train the same small RoBERTa from the same first weights on the same sentences, 32 to a batch.
 """
 
-import os
 import time
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
-from tests.benchmarks.harness import Limit, Race
+from tests.benchmarks.harness import DATA, Limit, Race
 
-DATA = Path(os.environ.get("NUNCHI_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 EPOCHS, BATCH, PEAK_LR = 2, 32, 1e-3
 
 

@@ -6,12 +6,15 @@ A `Limit` is a figure with an upper bound. Both become rows of `bench.json`.
 
 import gc
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
+DATA = Path(os.environ.get("NUNCHI_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
 NOISY = 0.25  # (third quartile - first) / median beyond which a row says that it is noisy
 
 
