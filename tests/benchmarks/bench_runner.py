@@ -41,10 +41,10 @@ def cases() -> list[Race | Limit]:
         ),
         Race(
             name="smoke suite, two jobs",
-            work="all notebooks on their smoke parameters, against one job at a time",
+            work="all notebooks on their smoke parameters, nothing cached, against one at a time",
             data=lambda size: None,
-            ours=lambda _: _suite("smoke", "--force", "--jobs", "2"),
-            others={"one job": lambda _: _suite("smoke", "--force", "--jobs", "1")},
+            ours=lambda _: _from_nothing("smoke", jobs=2),
+            others={"one job": lambda _: _from_nothing("smoke", jobs=1)},
             sizes=(1,),
             unit="suite",
             repeats=1,
@@ -52,7 +52,7 @@ def cases() -> list[Race | Limit]:
         Limit(
             name="sample suite, wall time",
             work="all notebooks on the sample world, two jobs, nothing cached",
-            measure=_sample_suite,
+            measure=lambda: _timed(lambda: _from_nothing("sample", jobs=2)),
             limit=600,
             unit="s",
             repeats=1,
@@ -68,7 +68,7 @@ def cases() -> list[Race | Limit]:
         Limit(
             name="sample suite, rerun when nothing changed",
             work="check all fingerprints and write the index",
-            measure=lambda: _timed(lambda: _suite("sample")),
+            measure=lambda: _timed(lambda: _run("-m", "helpers.batch", str(ROOT / "params/sample"))),
             limit=5,
             unit="s",
         ),
@@ -106,15 +106,10 @@ def _papermill_and_nbconvert(folder: Path) -> None:
     _run("-m", "nbconvert", "--to", "html", done)
 
 
-def _suite(name: str, *options: str) -> None:
-    _run("-m", "helpers.batch", str(ROOT / "params" / name), *options)
-
-
-def _sample_suite() -> float:
+def _from_nothing(suite: str, *, jobs: int) -> None:
     with tempfile.TemporaryDirectory() as cache:  # earlier runs must not lend their results
-        return _timed(
-            lambda: _run("-m", "helpers.batch", str(ROOT / "params/sample"), "--force", NUNCHI_CACHE=cache)
-        )
+        options = ("--force", "--jobs", str(jobs))
+        _run("-m", "helpers.batch", str(ROOT / "params" / suite), *options, NUNCHI_CACHE=cache)
 
 
 def _sample_memory() -> float:
