@@ -116,7 +116,7 @@ def compare(tokenizers: Mapping[str, object], rows: Dataset, *, max_length: int 
 def summary(measured: Measured) -> dict:
     """Condense one tokenizer's counts to a line of the comparison."""
     percent = {"scale": 100.0}
-    p50, p95, p99 = np.percentile(measured.lengths, [50, 95, 99]).tolist()
+    p50, p95, p99 = np.percentile(measured.lengths, [50, 95, 99], method="higher").tolist()
     return {
         "vocabulary": measured.vocabulary,
         "used": 100 * measured.used / measured.vocabulary,
@@ -132,7 +132,7 @@ def summary(measured: Measured) -> dict:
         "p95": p95,
         "p99": p99,
         "truncated": measured.share("truncated", "sentences", **percent),
-        "sentences_per_second": measured.sentences_per_second,
+        "sentences_per_second": round(measured.sentences_per_second),
     }
 
 
