@@ -7,7 +7,6 @@ from saved logits (constraints at decoding, moved priors) is worked out here, wi
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pandas as pd
@@ -16,10 +15,11 @@ from helpers import (
     constraints,
     imbalance,
     markers,
+    models,
     relation_experiments,
     relation_runs,
     relation_scores,
-    training,
+    vocabularies,
 )
 from helpers.constraints import TypeConstraint
 from helpers.occlusion import Predictor
@@ -70,18 +70,25 @@ class Study:
         varied = ("schemes", "poolings", "seeds")
         return {name: value for name, value in asdict(self).items() if name not in varied}
 
+    @property
+    def kept(self) -> dict:
+        """The run whose model is kept, for interventions on its input."""
+        return self.base | BEST | {"seed": self.seeds[0], "keep_model": True}
+
     def marker_runs(self) -> list[dict]:
         """Cross schemes, poolings and seeds; the legacy inputs run with the best pooling only."""
         crossed = relation_runs.factorial(
             self.base, scheme=self.schemes, pooling=self.poolings, seed=self.seeds
         )
-        return crossed + relation_runs.factorial(
+        legacy = relation_runs.factorial(
             self.base | {"pooling": BEST["pooling"]}, scheme=LEGACY, seed=self.seeds
         )
+        return [self.kept if run.items() <= self.kept.items() else run for run in crossed + legacy]
 
     def variant_runs(self) -> list[dict]:
         """Train the best input once more under each variant of loss, constraint and sampling."""
-        return [self.base | BEST | {"seed": self.seeds[0]} | change for change in VARIANTS.values()]
+        plain = {name: value for name, value in self.kept.items() if name != "keep_model"}
+        return [plain | change if change else self.kept for change in VARIANTS.values()]
 
 
 def overview(splits: Splits) -> pd.DataFrame:
@@ -117,21 +124,16 @@ def twins(rows: Sequence[dict], *, number: int) -> list[dict]:
     return (chosen or list(rows))[:number]
 
 
-def fit_one(splits: Splits, study: Study) -> Predictor:
-    """Train the best input once and keep the model, for interventions on its input."""
-    config = RelationConfig(**study.base, **BEST, seed=study.seeds[0])
-    tokenizer, features = relation_experiments.prepare(splits, config)
-    model = relation_experiments.build_model(config, tokenizer, splits.train["label"][:])
-    with TemporaryDirectory() as folder:
-        training.fit(
-            model,
-            features["train"],
-            config=relation_experiments.train_config(config),
-            evaluate=relation_experiments.validator(features["valid"], splits.valid["label"][:]),
-            folder=Path(folder),
-            progress=None,
-        )
-    return Predictor(model, tokenizer, scheme=config.scheme, max_length=config.max_length)
+def load_reader(frame: pd.DataFrame, study: Study) -> Predictor:
+    """Load the model that `Study.marker_runs` kept, with its tokenizer."""
+    (folder,) = frame.loc[frame["keep_model"].notna(), "folder"]
+    saved = Path(folder) / "model"
+    return Predictor(
+        models.Classifier.from_pretrained(saved).eval(),
+        vocabularies.load_tokenizer(str(saved)),
+        scheme=BEST["scheme"],
+        max_length=study.max_length,
+    )
 
 
 def variant_logits(frame: pd.DataFrame) -> dict[str, list[np.ndarray]]:

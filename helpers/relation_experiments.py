@@ -41,6 +41,7 @@ class RelationConfig:
     constraint: str = "none"  # what biases the logits while training: one of CONSTRAINTS
     class_weight_power: float = 0.0  # see imbalance.class_weights
     sampling: str = "all"  # one of SAMPLINGS
+    keep_model: bool = False  # save the weights beside the logits
     seed: int = 0
 
     def __post_init__(self):
@@ -96,6 +97,9 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
     )
     logits = {split: np.stack(training.predict(model, features[split])) for split in ("valid", "dev")}
     np.savez_compressed(folder / "logits.npz", **logits)
+    if config.keep_model:
+        model.save_pretrained(folder / "model")
+        tokenizer.save_pretrained(folder / "model")
     _forget_checkpoints(folder / "checkpoints")
     return {
         **scores(splits.dev["label"][:], logits["dev"]),

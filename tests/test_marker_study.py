@@ -34,6 +34,16 @@ def test_the_plain_variant_is_a_run_of_the_grid_so_it_costs_nothing():
     assert plain in study().marker_runs()
 
 
+def test_the_kept_model_says_what_was_scored(splits, tmp_path):
+    kept = [config for config in study().marker_runs() if config.get("keep_model")]
+    assert kept == [study().kept]
+    relation_experiments.train_and_score(splits=splits, folder=tmp_path, **kept[0])
+    frame = pd.DataFrame([{"folder": "elsewhere"}, {"folder": str(tmp_path), "keep_model": True}])
+    reader = marker_study.load_reader(frame, study())
+    scored = relation_experiments.load_logits(tmp_path)
+    assert reader(list(splits.dev)) == pytest.approx(scored, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
