@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 
 from helpers import constraints, corpora, imbalance, markers, models, training, vocabularies
 from helpers.alignment import Encoded, encode_with_offsets
@@ -62,6 +62,11 @@ class Splits:
     train: Dataset
     valid: Dataset
     dev: Dataset
+
+    @property
+    def labelled(self) -> Dataset:
+        """All rows of the training file."""
+        return concatenate_datasets([self.train, self.valid])
 
 
 def load_splits(

@@ -156,9 +156,7 @@ def decide(ranked: pd.DataFrame, pairs: pd.DataFrame) -> pd.DataFrame:
 
 def leak_table(splits: Splits, *, seed: int = 0) -> pd.DataFrame:
     """Count what three sets of scored rows share with training: a random tenth (legacy), ours, dev."""
-    from datasets import concatenate_datasets
-
-    rows = concatenate_datasets([splits.train, splits.valid])
+    rows = splits.labelled
     order = np.random.default_rng(seed).permutation(len(rows))
     held, rest = order[: len(splits.valid)], order[len(splits.valid) :]
     parts = {
