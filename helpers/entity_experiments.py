@@ -4,6 +4,7 @@ Plans runs for `helpers.sweeps`, reads their predictions back, and turns them in
 Training itself is in `helpers.taggers`, errors sentence by sentence in `helpers.entity_errors`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -57,7 +58,7 @@ class Study:
     @property
     def names(self) -> list[str]:
         """What tables call the architectures."""
-        return [name.replace(" + train:", ", ") for name in self.architectures]
+        return [re.sub(r" \+ (?:(?:train|local):)?", ", ", name) for name in self.architectures]
 
     @property
     def tokenizers(self) -> list[str]:
@@ -232,10 +233,14 @@ def seed_table(results: Results, study: Study) -> pd.DataFrame:
             rows.append(
                 {"architecture": architecture, "system": system}
                 | {f"seed {seed}": f1 for seed, f1 in zip(study.seeds, figures["entity F1"], strict=True)}
-                | {name: f"{figures[name].mean():.2f} ± {figures[name].std():.2f}" for name in SHOWN}
+                | {name: _mean_and_sd(figures[name]) for name in SHOWN}
                 | {"sd of sampling": sampling}
             )
     return pd.DataFrame(rows)
+
+
+def _mean_and_sd(values: pd.Series) -> str:
+    return f"{values.mean():.2f} ± {values.std():.2f}".replace(" ", "\N{NO-BREAK SPACE}")
 
 
 def averaging_table(results: Results, study: Study) -> pd.DataFrame:
