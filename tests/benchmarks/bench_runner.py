@@ -48,6 +48,10 @@ def cases() -> list[Race | Limit]:
             sizes=(1,),
             unit="suite",
             repeats=1,
+            explanation=(
+                "Above two, because a notebook that runs alone gives its sweeps two workers, and each "
+                "imports torch anew: seven seconds that pay off for real runs, not for those of a second."
+            ),
         ),
         Limit(
             name="sample suite, wall time",
