@@ -74,19 +74,15 @@ def _sentence(lines: list[str], start: int, end: int, path: Path) -> dict:
             f"{path}, line {end}: no rows below the comment {lines[end - 1]!r}; is the file truncated?"
         )
     guid = lines[first - 1].removeprefix(COMMENT).split("\t")[0]
-    pairs = [line.split("\t") for line in lines[first:end]]
-    for offset, pair in enumerate(pairs):
-        if len(pair) != 2 or len(pair[0]) != 1:
-            raise ValueError(
-                f"{path}, line {first + offset + 1} ({guid}): expected one character, a tab and a tag, "
-                f"got {lines[first + offset]!r}"
-            )
-    return {
-        "guid": guid,
-        "tokens": [character for character, _ in pairs],
-        "ner_tags": [tag for _, tag in pairs],
-        "line": first + 1,
-    }
+    rows = lines[first:end]
+    tags = [row[2:] for row in rows]
+    if any(row[1:2] != "\t" for row in rows) or "\t" in "".join(tags):
+        wrong = next(at for at, row in enumerate(rows) if row[1:2] != "\t" or "\t" in row[2:])
+        raise ValueError(
+            f"{path}, line {first + wrong + 1} ({guid}): expected one character, a tab and a tag, "
+            f"got {rows[wrong]!r}"
+        )
+    return {"guid": guid, "tokens": [row[0] for row in rows], "ner_tags": tags, "line": first + 1}
 
 
 def _relation(row: Mapping, where: str) -> dict:
@@ -145,14 +141,13 @@ def _entity_sentence(row: Mapping, name: str, *, default_guid: str, number: int)
     )
     if not tokens or len(tokens) != len(tags):
         raise ValueError(f"{where}: {len(tokens)} characters but {len(tags)} tags; expected one tag each")
-    if any(len(token) != 1 for token in tokens):
+    if {*map(len, tokens)} != {1}:
         long = next(token for token in tokens if len(token) != 1)
         raise ValueError(f"{where}: {long!r} is not one character; tags are per character, spaces included")
-    previous = "O"
-    for position, tag in enumerate(tags):
-        if tag not in _TAG_IDS or (tag[0] == "I" and previous[1:] != tag[1:]):
-            raise ValueError(f"{_at(row, where, position, name)}: {_tag_problem(tag, previous)}")
-        previous = tag
+    moves = list(zip(["O", *tags], tags, strict=False))
+    if not _MOVES.issuperset(moves):
+        position, (previous, tag) = next((at, move) for at, move in enumerate(moves) if move not in _MOVES)
+        raise ValueError(f"{_at(row, where, position, name)}: {_tag_problem(tag, previous)}")
     return {
         "guid": guid,
         "sentence": "".join(tokens),
@@ -188,3 +183,4 @@ def _unknown(label: object, names: Sequence[str]) -> str:
 
 
 _TAG_IDS = {tag: i for i, tag in enumerate(TAGS)}
+_MOVES = {(old, tag) for old in TAGS for tag in TAGS if tag[0] != "I" or old[1:] == tag[1:]}
