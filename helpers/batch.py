@@ -21,7 +21,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
-from helpers import plans, records
+from helpers import engines, plans, records
 
 ANNOUNCE_AFTER = 2.0  # seconds a cell runs before it gets a line of its own in a log
 
@@ -233,9 +233,7 @@ def _jobs(wanted: int | None, notebooks: int) -> int:
 
 def _threads(jobs: int) -> int:
     """Return the threads of each notebook: its share of the cores, or fewer where OMP_NUM_THREADS says so."""
-    share = max(1, (os.cpu_count() or 1) // jobs)
-    wanted = os.environ.get("OMP_NUM_THREADS", "")
-    return min(share, int(wanted)) if wanted.isdigit() and int(wanted) else share
+    return engines.cores_given(max(1, (os.cpu_count() or 1) // jobs))
 
 
 def _plan_lines(stale: dict[plans.Task, str | None]) -> list[str]:

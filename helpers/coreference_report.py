@@ -292,5 +292,4 @@ def verdict_table(
     frame["p"] = holm(frame["p"])
     good = frame[(frame["p"] >= 0.05) | (frame["against the best"].map(lambda gap: gap.value) >= 0)]
     kept = good.loc[good["thousand tokens"].idxmin(), "run"]
-    decision = ["keep" if run == kept else "drop" for run in frame["run"]]
-    return frame.assign(decision=decision)
+    return frame.assign(decision=["keep" if run == kept else "drop" for run in frame["run"]])

@@ -20,6 +20,12 @@ from multiprocessing import connection
 from pathlib import Path
 
 
+def cores_given(limit: int) -> int:
+    """Return `limit`, or fewer where OMP_NUM_THREADS gives this process less of the machine."""
+    given = os.environ.get("OMP_NUM_THREADS", "")
+    return min(limit, int(given)) if given.isdigit() and int(given) else limit
+
+
 @dataclass(frozen=True)
 class Job:
     """One call: `function` is "module:name", `folder` an empty folder, `log` a file for its output."""

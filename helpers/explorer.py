@@ -4,14 +4,13 @@ In JupyterLab `explore` shows a class menu and a threshold slider; a report, whi
 gets the same curves for every class as one figure.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from helpers import plots
+from helpers import plots, records
 from helpers.thresholds import checked_labels, checked_scores
 
 POINTS = 200  # cut points drawn per class; the curves are exact at each of them
@@ -77,7 +76,7 @@ def explore(labels: NDArray, scores: NDArray, classes: Sequence[str], *, marks: 
     """Show the explorer in a live notebook; under the batch runner, show the static figure instead."""
     import matplotlib.pyplot as plt
 
-    if os.environ.get("NUNCHI_OUT"):
+    if records.in_batch():
         figure = small_multiples(labels, scores, classes, marks=marks)
         plt.close(figure)  # shown once, as the value of the cell
         return figure

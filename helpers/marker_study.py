@@ -71,9 +71,14 @@ class Study:
         return {name: value for name, value in asdict(self).items() if name not in varied}
 
     @property
+    def best(self) -> dict:
+        """The first run of the best input."""
+        return self.base | BEST | {"seed": self.seeds[0]}
+
+    @property
     def kept(self) -> dict:
-        """The run whose model is kept, for interventions on its input."""
-        return self.base | BEST | {"seed": self.seeds[0], "keep_model": True}
+        """The same run with its model kept, for interventions on its input."""
+        return self.best | {"keep_model": True}
 
     def marker_runs(self) -> list[dict]:
         """Cross schemes, poolings and seeds; the legacy inputs run with the best pooling only."""
@@ -83,12 +88,11 @@ class Study:
         legacy = relation_runs.factorial(
             self.base | {"pooling": BEST["pooling"]}, scheme=LEGACY, seed=self.seeds
         )
-        return [self.kept if run.items() <= self.kept.items() else run for run in crossed + legacy]
+        return [self.kept if run == self.best else run for run in crossed + legacy]
 
     def variant_runs(self) -> list[dict]:
         """Train the best input once more under each variant of loss, constraint and sampling."""
-        plain = {name: value for name, value in self.kept.items() if name != "keep_model"}
-        return [plain | change if change else self.kept for change in VARIANTS.values()]
+        return [self.best | change if change else self.kept for change in VARIANTS.values()]
 
 
 def overview(splits: Splits) -> pd.DataFrame:

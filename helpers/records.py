@@ -50,6 +50,11 @@ def versions(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
     return {"python": platform.python_version()} | {name: _version(name) for name in packages}
 
 
+def in_batch() -> bool:
+    """Say whether the batch runner runs this notebook: its report has no kernel behind it."""
+    return bool(os.environ.get("NUNCHI_OUT"))
+
+
 def folder(notebook: str) -> Path:
     """Return the folder for this run's files, made if need be.
 

@@ -128,8 +128,7 @@ def _environments(workers: int | None) -> list[dict[str, str]]:
     if gpus := _gpus():
         return [{"CUDA_VISIBLE_DEVICES": gpu} for gpu in gpus[:workers]]
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    given = os.environ.get("OMP_NUM_THREADS", "")
-    count = workers or (min(int(given), cores) if given.isdigit() else cores) or 1
+    count = workers or engines.cores_given(cores)
     threads = str(max(1, cores // count))
     share = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS"), threads)  # MKL has a mind of its own
     return [share | {"TOKENIZERS_PARALLELISM": "false"}] * count

@@ -67,8 +67,8 @@ def _cell(value: Any, digits: int) -> str:
     if isinstance(value, Interval):
         return format(value, f".{digits}f")
     if isinstance(value, Comparison):
-        sign = "" if value.p < 0.001 else "= "
-        return f"{value.difference:+.{digits}f}, p {sign}{p_value(value.p)}"
+        p = p_value(value.p)
+        return f"{value.difference:+.{digits}f}, p {p if p.startswith('<') else f'= {p}'}"
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or (hasattr(value, "dtype") and value.dtype.kind == "b"):

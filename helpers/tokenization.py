@@ -5,7 +5,6 @@ training are in `vocabularies`, alignment in `alignment`; whether a figure matte
 experiment to say.
 """
 
-import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ import numpy as np
 import pandas as pd
 from datasets import Dataset
 
-from helpers import highlight
+from helpers import highlight, records
 from helpers.alignment import Encoded, encode_with_offsets
 from helpers.statistics import Interval, bootstrap
 from helpers.vocabularies import morphemes
@@ -154,7 +153,7 @@ def draw_pieces(tokenizers: Mapping[str, object], sentence: str, entities: Seque
 
 def explore(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[str]):
     """Let the reader type a sentence in a live notebook; under the batch runner, draw the given one."""
-    if os.environ.get("NUNCHI_OUT"):
+    if records.in_batch():
         return draw_pieces(tokenizers, sentence, entities)
     return playground(tokenizers, sentence, entities)
 

@@ -113,8 +113,7 @@ class _Run:
         self.best_weights: dict[str, Tensor] | None = None
         self.state = {
             "step": 0, "examples": 0, "loss_sum": 0.0, "loss_targets": 0, "history": [], "best_step": None,
-            "best_metric": None, "best_rank": None, "stale": 0, "stopped_early": False, "train_seconds": 0.0,
-            "seconds": 0.0,
+            "best_metric": None, "stale": 0, "stopped_early": False, "train_seconds": 0.0, "seconds": 0.0,
         }  # fmt: skip
 
     @property
@@ -262,17 +261,21 @@ class _Run:
         """Keep the best weights, count evaluations without a new best, stop when patience ends."""
         config, state = self.config, self.state
         if missing := {config.metric, config.tie_break} - {None, *row}:
-            raise ValueError(f"evaluate returned {sorted(row)}, not {sorted(missing)} to watch")
+            names = " and ".join(map(repr, sorted(missing)))
+            raise ValueError(f"evaluate returned {sorted(row)}, not the metric {names} to watch")
         value = row[config.metric]
-        rank = [value if config.higher_is_better else -value]
-        rank += [-row[config.tie_break]] if config.tie_break else []
-        if (state["best_rank"] is None or rank > state["best_rank"]) and not math.isnan(value):
-            state["best_rank"] = rank
+        best = next((old for old in state["history"] if old["step"] == state["best_step"]), None)
+        if (best is None or self._rank(row) > self._rank(best)) and not math.isnan(value):
             state["best_step"], state["best_metric"], state["stale"] = row["step"], value, 0
             self.best_weights = {name: p.detach().cpu().clone() for name, p in self.trained.items()}
         else:
             state["stale"] += 1
             state["stopped_early"] = 0 < config.patience <= state["stale"]
+
+    def _rank(self, row: dict[str, float]) -> tuple[float, float]:
+        """Return what orders evaluations: the metric, then the tie-break, greater is better."""
+        sign = 1 if self.config.higher_is_better else -1
+        return sign * row[self.config.metric], -row.get(self.config.tie_break, 0.0)
 
 
 def _share(batch: Batch, rank: int, world: int) -> tuple[Batch, int]:

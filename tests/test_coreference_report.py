@@ -129,7 +129,7 @@ def test_tables_of_a_whole_experiment(world):
         "runs start at the base"
     )
     by_run = report.run_table(answers, evaluated)
-    assert len(by_run) == 7
+    assert len(by_run) == 7 and by_run["p"].between(0, 1).all()
     asked = report.questions(answers, evaluated, lengths=(24, 48))
     assert len(asked) == 9 and (asked["holm"] >= asked["p"]).all()
     children = report.parents_table(answers, evaluated, world["plan"])

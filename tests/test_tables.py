@@ -83,10 +83,11 @@ def test_a_label_keeps_its_colour_from_sentence_to_sentence():
     alone = colour.findall(highlight.spans("가나다", [(0, 1, "OG")]).data)
     beside = colour.findall(highlight.spans("가나다", [(0, 1, "OG"), (1, 2, "PS")]).data)
     assert alone[0] == beside[0] != beside[1]
-    answers = [
-        highlight.spans("가나", [(0, 1, "earlier"), (1, 2, label)]).data for label in ("right", "answered 다")
-    ]
-    assert len({colours[1] for colours in map(colour.findall, answers)}) == 2
+    right, wrong = (
+        colour.findall(highlight.spans("가나", [(0, 1, "earlier"), (1, 2, label)]).data)
+        for label in ("right", "answered 다")
+    )
+    assert right[0] == wrong[0] and len({*right, *wrong}) == 3
 
 
 def test_p_values_and_truth_are_written_for_people():

@@ -75,14 +75,18 @@ def _sentence(lines: list[str], start: int, end: int, path: Path) -> dict:
         )
     guid = lines[first - 1].removeprefix(COMMENT).split("\t")[0]
     rows = lines[first:end]
-    tags = [row[2:] for row in rows]
-    if any(row[1:2] != "\t" for row in rows) or "\t" in "".join(tags):
-        wrong = next(at for at, row in enumerate(rows) if row[1:2] != "\t" or "\t" in row[2:])
+    wrong = next((at for at, row in enumerate(rows) if row[1:2] != "\t" or "\t" in row[2:]), None)
+    if wrong is not None:
         raise ValueError(
             f"{path}, line {first + wrong + 1} ({guid}): expected one character, a tab and a tag, "
             f"got {rows[wrong]!r}"
         )
-    return {"guid": guid, "tokens": [row[0] for row in rows], "ner_tags": tags, "line": first + 1}
+    return {
+        "guid": guid,
+        "tokens": [row[0] for row in rows],
+        "ner_tags": [row[2:] for row in rows],
+        "line": first + 1,
+    }
 
 
 def _relation(row: Mapping, where: str) -> dict:
