@@ -13,7 +13,7 @@ TESTS := .venv/.tests
 .DEFAULT_GOAL := reports
 
 reports: $(READY)
-	$(BIN)/python -m helpers.batch params/$(SUITE) --jobs $(JOBS)
+	$(BIN)/nunchi run params/$(SUITE) --jobs $(JOBS)
 	@echo "open reports/$(SUITE)/index.html"
 
 test: $(TESTS)

@@ -33,6 +33,6 @@ def real_data() -> Path:
 def smoke(tmp_path_factory) -> tuple[subprocess.CompletedProcess, Path]:
     """The smoke suite, run once for all tests: what the runner said, and the folder of reports."""
     out = tmp_path_factory.mktemp("smoke")
-    command = [sys.executable, "-m", "helpers.batch", str(ROOT / "params" / "smoke"), "--out", str(out)]
+    command = [sys.executable, "-m", "helpers", "run", str(ROOT / "params" / "smoke"), "--out", str(out)]
     done = subprocess.run([*command, "--jobs", "2"], capture_output=True, text=True, timeout=900)
     return done, out / "smoke"

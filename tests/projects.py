@@ -27,7 +27,7 @@ def make_project(folder: Path, overrides: Mapping[str, Mapping[str, Any]], suite
 
 
 def command(*arguments: Any) -> list[str]:
-    return [sys.executable, "-m", "helpers.batch", *map(str, arguments)]
+    return [sys.executable, "-m", "helpers", "run", *map(str, arguments)]
 
 
 def run(*arguments: Any, **options: Any) -> subprocess.CompletedProcess:

@@ -10,7 +10,7 @@ import sys
 import nbformat
 import pytest
 
-from helpers import markup, parameters, plans
+from helpers.batch import markup, parameters, plans
 from tests.conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -184,7 +184,7 @@ class TestSmokeRuns:
 
     def test_the_same_parameters_give_the_same_bytes(self, smoke, tmp_path):
         suite = str(ROOT / "params" / "smoke")
-        command = [sys.executable, "-m", "helpers.batch", suite, "--only", "01,template", "--jobs", "2"]
+        command = [sys.executable, "-m", "helpers", "run", suite, "--only", "01,template", "--jobs", "2"]
         subprocess.run([*command, "--out", str(tmp_path)], check=True, capture_output=True, timeout=300)
         for name in ("01_eda", "template"):
             again = (tmp_path / "smoke" / name / "metrics.json").read_bytes()

@@ -17,7 +17,7 @@ Sources
 -------
 "sample" generates rows (`helpers.sample_world`); "hub" downloads them; "local" reads the folder named by the
 environment variable NUNCHI_DATA; anything else is the path of such a folder, of one data set's folder, or of
-one file. `python -m helpers.corpora FOLDER` fills a folder from the hub.
+one file. `nunchi fetch FOLDER` fills a folder from the hub.
 
 Your own data
 -------------
@@ -33,7 +33,7 @@ the tasks works for the notebooks of that task.
     corpus/    *.jsonl                   {"text"[, "id", "title"]} a line; where there is none, *.txt, each
                                          one document; a tenth of them, by a hash of the text, is dev
     lambada/   *test.jsonl               or *dev; Ko-LAMBADA's fields
-    vocabs/    <name>/                   tokenizers, see helpers.tokenization
+    vocabs/    <name>/                   tokenizers, see helpers.text.tokenizers
 
 The name of a file ends with its split (`mine_train.json`, `train-00000-of-00001.parquet`). Each of the
 folders may instead hold what `Dataset.save_to_disk` wrote. Text is UTF-8.
@@ -48,17 +48,16 @@ from helpers.corpora import klue as _klue
 from helpers.corpora import sources as _sources
 from helpers.corpora import unlp as _unlp
 from helpers.corpora.files import READERS
-from helpers.corpora.klue import ENTITY_TYPES
+from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAGS, TECHNIQUES
 from helpers.corpora.splits import document_groups, leak_report, relation_groups, split_by_group
-from helpers.corpora.unlp import TECHNIQUES, CorpusWarning
-from helpers.entities import TAGS
-from helpers.relations import RELATIONS
+from helpers.corpora.unlp import CorpusWarning
 
 if TYPE_CHECKING:
     from datasets import Dataset, Features
 
 __all__ = [
     "ENTITY_TYPES",
+    "RELATIONS",
     "TECHNIQUES",
     "CorpusWarning",
     "document_groups",

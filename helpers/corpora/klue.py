@@ -11,12 +11,10 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from helpers.corpora.files import check_unique, id_of, parsed, read_text, text_of
-from helpers.entities import TAGS, TYPES
-from helpers.relations import RELATIONS
+from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAG_TYPES, TAGS
 
-ENTITY_TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")
 COMMENT = "## "  # a row is one character and a tab, so no row can begin like this
-MARKUP = re.compile(rf"<(.+?):(?:{'|'.join(TYPES)})>")
+MARKUP = re.compile(rf"<(.+?):(?:{'|'.join(TAG_TYPES)})>")
 
 
 def relations(rows: Sequence[Mapping], name: str) -> list[dict]:

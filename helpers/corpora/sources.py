@@ -172,4 +172,4 @@ def _local_root() -> Path:
 
 
 def _fill_command(root: Path, task: Task | None = None) -> str:
-    return f"python -m helpers.corpora {root}" + (f" --only {task.folder}" if task else "")
+    return f"nunchi fetch {root}" + (f" --only {task.folder}" if task else "")

@@ -9,19 +9,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from helpers.corpora.files import check_unique, id_of, parsed, text_of
+from helpers.corpora.labels import TECHNIQUES
 
-TECHNIQUES = (
-    "straw_man",
-    "appeal_to_fear",
-    "fud",
-    "bandwagon",
-    "whataboutism",
-    "loaded_language",
-    "glittering_generalities",
-    "euphoria",
-    "cherry_picking",
-    "cliche",
-)
 FLAGS = {True: True, False: False, "True": True, "False": False, "true": True, "false": False}
 
 

@@ -20,19 +20,23 @@ class Work(NamedTuple):
 
 @functools.cache
 def _model_and_tokenizer():
-    from helpers import models, sample_world, vocabularies
+    from helpers import sample_world
+    from helpers.learning import encoders
+    from helpers.text import tokenizers
 
     texts = [row["text"] for row in sample_world.documents("train", 300)]
-    tokenizer = vocabularies.load_tokenizer("train:wordpiece", texts=texts, size=8000)
+    tokenizer = tokenizers.load_tokenizer("train:wordpiece", texts=texts, size=8000)
     # The head has 32,000 rows whatever the sample's vocabulary: its size is what is measured.
     size = {"vocab_size": VOCABULARY, "hidden": 256, "layers": 4, "max_length": LENGTH}
-    return models.masked_lm("bert", pad_id=tokenizer.pad_token_id, **size).eval(), tokenizer
+    return encoders.masked_lm("bert", pad_id=tokenizer.pad_token_id, **size).eval(), tokenizer
 
 
 @functools.cache
 def scoring(size: int) -> Work:
     """Items in windows of 256 tokens: three sample documents are one text."""
-    from helpers import cloze_legacy, coreference, sample_world
+    from helpers import sample_world
+    from helpers.coreference import items as coreference_items
+    from helpers.coreference import legacy
 
     model, tokenizer = _model_and_tokenizer()
     rows = [row["text"] for row in sample_world.documents("dev", 3 * size)]
@@ -40,9 +44,9 @@ def scoring(size: int) -> Work:
         {"id": str(at), "text": " ".join(rows[3 * at : 3 * at + 3]).replace("\n", " ")} for at in range(size)
     ]
     texts, clozes = [], []
-    for item in coreference.build_items(documents, per_document=2, second_only=True):
+    for item in coreference_items.build_items(documents, per_document=2, second_only=True):
         span = (item["start"], item["end"])
-        masked = cloze_legacy._single_mask(tokenizer, item["text"], span, max_length=LENGTH)
+        masked = legacy._single_mask(tokenizer, item["text"], span, max_length=LENGTH)
         if not masked.fault:
             clozes.append(masked)
             texts.append(item["text"][: span[0]] + tokenizer.mask_token + item["text"][span[1] :])
@@ -51,7 +55,7 @@ def scoring(size: int) -> Work:
 
 def ours(work: Work) -> list[list[int]]:
     """Top tokens for all k in one pass, the head at the masks only."""
-    from helpers.cloze import masked_logits
+    from helpers.coreference.cloze import masked_logits
 
     best: list[list[int]] = [[] for _ in work.clozes]
     for at, logits in masked_logits(work.model, work.clozes, pad_id=work.tokenizer.pad_token_id):
@@ -112,10 +116,10 @@ def documents(size: int) -> list[dict]:
 
 
 def build(rows: list[dict]) -> list[tuple]:
-    from helpers import coreference
+    from helpers.coreference import items as coreference_items
 
-    coreference._tag.cache_clear()  # each repeat tags its documents
-    items = coreference.build_items(rows, second_only=True, per_document=3)
+    coreference_items._tag.cache_clear()  # each repeat tags its documents
+    items = coreference_items.build_items(rows, second_only=True, per_document=3)
     return list(zip(items["document"], items["start"], items["noun"], strict=True))
 
 

@@ -67,7 +67,7 @@ def cases() -> list[Race | Limit]:
 @lru_cache(maxsize=4)
 def tags(sentences: int) -> tuple[list[list[str]], list[list[str]]]:
     """Gold tags, and predictions with three in a hundred replaced at random."""
-    from helpers.entities import TAGS
+    from helpers.corpora.labels import TAGS
 
     rng = np.random.default_rng(0)
     gold = [list(row) for row in _corpus()[1][:sentences]]
@@ -78,7 +78,7 @@ def tags(sentences: int) -> tuple[list[list[str]], list[list[str]]]:
 @lru_cache(maxsize=1)
 def _corpus() -> tuple[list[str], list[list[str]]]:
     from helpers.corpora import load_entities
-    from helpers.entities import TAGS
+    from helpers.corpora.labels import TAGS
 
     real = (DATA / "klue-ner" / "klue-ner-v1.1_dev.tsv").exists()
     rows = load_entities(str(DATA / "klue-ner") if real else "sample", "dev", rows=SIZES[-1])
@@ -88,8 +88,8 @@ def _corpus() -> tuple[list[str], list[list[str]]]:
 @lru_cache(maxsize=4)
 def members(sentences: int):
     """Two taggers with random logits: one of single characters, one of pieces of up to three."""
-    from helpers.decoding import map_characters
-    from helpers.ensembles import Member
+    from helpers.entities.decoding import map_characters
+    from helpers.entities.voting import Member
 
     rng = np.random.default_rng(0)
     lengths = [len(row) for row in _corpus()[1][:sentences]]
@@ -102,7 +102,7 @@ def members(sentences: int):
 
 
 def ours_entity_f1(given) -> float:
-    from helpers.entities import entity_f1
+    from helpers.entities.scores import entity_f1
 
     return entity_f1(*given)
 
@@ -116,7 +116,7 @@ def seqeval_f1(given) -> float:
 
 
 def ours_char_f1(given) -> float:
-    from helpers.entities import char_f1
+    from helpers.entities.scores import char_f1
 
     return char_f1(*given)
 
@@ -127,14 +127,14 @@ def scikit_learn_f1(given) -> float:
 
     from sklearn.metrics import f1_score
 
-    from helpers.entities import TAGS
+    from helpers.corpora.labels import TAGS
 
     gold, pred = (list(chain.from_iterable(rows)) for rows in given)
     return 100 * f1_score(gold, pred, labels=list(TAGS), average="macro", zero_division=1)
 
 
 def ours_bootstrap(given) -> np.ndarray:
-    from helpers.entities import entity_counts, entity_score
+    from helpers.entities.scores import entity_counts, entity_score
     from helpers.statistics import bootstrap
 
     return np.array(bootstrap(entity_counts(*given), entity_score, samples=RESAMPLES))
@@ -154,7 +154,7 @@ def rescoring(given) -> np.ndarray:
 
 
 def ours_ensemble(given) -> np.ndarray:
-    from helpers.ensembles import decode_ensemble
+    from helpers.entities.voting import decode_ensemble
 
     return decode_ensemble(given[0]).ids
 
@@ -170,7 +170,7 @@ def legacy_ensemble(given) -> np.ndarray:
 
 
 def _spread(member, offsets: np.ndarray, row: int) -> np.ndarray:
-    from helpers.entities import OUTSIDE
+    from helpers.corpora.labels import OUTSIDE
 
     a, b = member.characters.token_bounds[row : row + 2]
     powers = np.exp(member.logits[a:b] - member.logits[a:b].max(1, keepdims=True))
@@ -184,7 +184,7 @@ def _spread(member, offsets: np.ndarray, row: int) -> np.ndarray:
 
 
 def _viterbi(scores: np.ndarray) -> list[int]:
-    from helpers.entities import OUTSIDE
+    from helpers.corpora.labels import OUTSIDE
 
     inner = np.arange(13)[(np.arange(13) % 2 == 1)]
     allowed = np.zeros((13, 13))

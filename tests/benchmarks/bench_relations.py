@@ -54,7 +54,7 @@ def _probabilities(size: int):
 
 
 def _auprc(data) -> float:
-    from helpers.relations import auprc
+    from helpers.relations.scores import auprc
 
     return auprc(*data)
 
@@ -70,10 +70,12 @@ def _sklearn_auprc(data) -> float:
 @lru_cache
 def _marking(size: int):
     """Rows whose two words the legacy search finds in the right place, and a tokenizer with the markers."""
-    from helpers import corpora, markers, vocabularies
+    from helpers import corpora
+    from helpers.relations import markers
+    from helpers.text import tokenizers
 
     rows = corpora.load_relations("sample", "train", rows=2 * size)
-    tokenizer = vocabularies.train_tokenizer("wordpiece", rows["sentence"][:2000], size=4000)
+    tokenizer = tokenizers.train_tokenizer("wordpiece", rows["sentence"][:2000], size=4000)
     markers.register_markers(tokenizer, "marker")
     return [row for row in rows if _found(row)][:size], tokenizer
 
@@ -84,9 +86,9 @@ def _found(row: dict) -> bool:
 
 
 def _mark_and_align(data) -> np.ndarray:
-    from helpers.alignment import encode_with_offsets
-    from helpers.markers import start_tokens
-    from helpers.relation_experiments import mark_row
+    from helpers.relations.experiment import mark_row
+    from helpers.relations.markers import start_tokens
+    from helpers.text.alignment import encode_with_offsets
 
     rows, tokenizer = data
     marked = [mark_row(row, scheme="marker") for row in rows]
@@ -113,8 +115,8 @@ def _nearly_all_equal(ours: np.ndarray, legacy: np.ndarray) -> bool:
 
 
 def _figures(data) -> tuple[float, float]:
-    from helpers.alignment import encode_with_offsets
-    from helpers.tokenization import entity_counts, entity_spans
+    from helpers.text.alignment import encode_with_offsets
+    from helpers.text.measures import entity_counts, entity_spans
 
     rows, tokenizer = data
     encoded = encode_with_offsets(tokenizer, [row["sentence"] for row in rows], special_tokens=False)

@@ -72,7 +72,7 @@ def cases() -> list[Race | Limit]:
         Limit(
             name="sample suite, rerun when nothing changed",
             work="check all fingerprints and write the index",
-            measure=lambda: _timed(lambda: _run("-m", "helpers.batch", str(ROOT / "params/sample"))),
+            measure=lambda: _timed(lambda: _run("-m", "helpers", "run", str(ROOT / "params/sample"))),
             limit=5,
             unit="s",
         ),
@@ -101,7 +101,7 @@ def _empty_suite(size: int) -> Path:
 
 def _batch(folder: Path) -> None:
     suite = folder / "params" / "bench"
-    _run("-m", "helpers.batch", str(suite), "--force", "--out", str(folder / "reports"))
+    _run("-m", "helpers", "run", str(suite), "--force", "--out", str(folder / "reports"))
 
 
 def _papermill_and_nbconvert(folder: Path) -> None:
@@ -113,7 +113,7 @@ def _papermill_and_nbconvert(folder: Path) -> None:
 def _from_nothing(suite: str, *, jobs: int) -> None:
     with tempfile.TemporaryDirectory() as cache:  # earlier runs must not lend their results
         options = ("--force", "--jobs", str(jobs))
-        _run("-m", "helpers.batch", str(ROOT / "params" / suite), *options, NUNCHI_CACHE=cache)
+        _run("-m", "helpers", "run", str(ROOT / "params" / suite), *options, NUNCHI_CACHE=cache)
 
 
 def _sample_memory() -> float:

@@ -22,14 +22,14 @@ def data(rows: int) -> tuple[np.ndarray, np.ndarray]:
 
 def ours(given: tuple[np.ndarray, np.ndarray]) -> list[tuple[float, float]]:
     """The exact optimum of each class."""
-    from helpers.thresholds import best_f1_threshold
+    from helpers.multilabel.thresholds import best_f1_threshold
 
     return [best_f1_threshold(y, p) for y, p in zip(given[0].T, given[1].T, strict=True)]
 
 
 def ours_on_grid(given: tuple[np.ndarray, np.ndarray]) -> list[tuple[float, float]]:
     """The study's answer, counted by two sorts."""
-    from helpers.thresholds import legacy_grid_threshold
+    from helpers.multilabel.thresholds import legacy_grid_threshold
 
     return [legacy_grid_threshold(y, p) for y, p in zip(given[0].T, given[1].T, strict=True)]
 
@@ -38,7 +38,7 @@ def legacy(given: tuple[np.ndarray, np.ndarray]) -> list[tuple[float, float]]:
     """The study's procedure: 100 points, one scikit-learn call each, for every class."""
     from sklearn.metrics import f1_score
 
-    from helpers.thresholds import LEGACY_GRID
+    from helpers.multilabel.thresholds import LEGACY_GRID
 
     found = []
     for y, p in zip(given[0].T, given[1].T, strict=True):

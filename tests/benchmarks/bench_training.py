@@ -48,19 +48,20 @@ def cases() -> list[Race | Limit]:
 @cache
 def sentences(rows: int) -> Sentences:
     """Return KLUE-NER sentences, or the sample's where the real file is missing."""
-    from helpers import corpora, vocabularies
+    from helpers import corpora
+    from helpers.text import tokenizers
 
     source = DATA if (DATA / "klue-ner").is_dir() else "sample"
     loaded = corpora.load_entities(source, "train", rows=rows)
     texts = list(loaded["sentence"])
     return Sentences(
-        texts, list(loaded["ner_tags"]), vocabularies.train_tokenizer("wordpiece", texts, size=6000)
+        texts, list(loaded["ner_tags"]), tokenizers.train_tokenizer("wordpiece", texts, size=6000)
     )
 
 
 def ours(data: Sentences) -> float:
     """Tokenise once, bucket by length; return the loss after training."""
-    from helpers.training import TrainConfig, fit, mean_loss
+    from helpers.learning.loop import TrainConfig, fit, mean_loss
 
     model, rows = _model(data), _rows(data, range(len(data.texts)))
     fit(model, rows, config=TrainConfig(epochs=EPOCHS, peak_lr=PEAK_LR, batch_rows=BATCH), progress=None)
@@ -71,7 +72,7 @@ def legacy(data: Sentences) -> float:
     """Do as the study did: random batches, padded to their longest, tokenised anew in every epoch."""
     import torch
 
-    from helpers.training import mean_loss
+    from helpers.learning.loop import mean_loss
 
     model = _model(data).train()
     loader = torch.utils.data.DataLoader(
@@ -101,7 +102,7 @@ def peer(data: Sentences) -> float:
     from datasets import Dataset
     from transformers import DataCollatorForTokenClassification, Trainer, TrainingArguments
 
-    from helpers.training import mean_loss
+    from helpers.learning.loop import mean_loss
 
     model, rows = _model(data), _rows(data, range(len(data.texts)))
     with tempfile.TemporaryDirectory() as folder:
@@ -129,8 +130,8 @@ def peer(data: Sentences) -> float:
 
 def averaging_overhead() -> float:
     """Return the time spent in the three averages, in per cent of the time spent in training steps."""
-    from helpers.averaging import EMA, LAWA, SWA
-    from helpers.training import TrainConfig, fit
+    from helpers.learning.averaging import EMA, LAWA, SWA
+    from helpers.learning.loop import TrainConfig, fit
 
     data, spent = sentences(1024), 0.0
     averages = [SWA(start=0), EMA(), LAWA()]
@@ -149,10 +150,11 @@ def averaging_overhead() -> float:
 
 
 def _model(data: Sentences) -> Any:
-    from helpers import entities, models
+    from helpers.corpora.labels import TAGS
+    from helpers.learning import encoders
 
-    body = models.encoder("roberta", vocab_size=len(data.tokenizer), pad_id=data.tokenizer.pad_token_id)
-    return models.classifier(body, entities.TAGS, task="tokens")
+    body = encoders.encoder("roberta", vocab_size=len(data.tokenizer), pad_id=data.tokenizer.pad_token_id)
+    return encoders.classifier(body, TAGS, task="tokens")
 
 
 def _rows(data: Sentences, chosen: Any) -> list[dict[str, list[int]]]:

@@ -1,0 +1,1 @@
+"""Batch runs: parameter files in, HTML reports out."""

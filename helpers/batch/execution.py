@@ -1,0 +1,261 @@
+"""Runs: one notebook executed in a process of its own, into a folder that replaces the last one in one step.
+
+`runner` starts `python -m helpers.batch.execution`, writes the task as one line of JSON to its input, and
+reads one line of JSON per event from its output. The open input is the lifeline: when it closes, because the
+runner was stopped or killed, the process ends its kernel and itself, so nothing is left running.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from helpers import records
+from helpers.batch import rendering
+from helpers.batch.parameters import load_notebook
+
+# What may differ between two runs of the same thing; everything else in run.json must not.
+VOLATILE = ("started", "seconds", "peak_memory_mb")
+MAX_REPORT_BYTES = 3_000_000
+AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
+# Held while a report is put in place, and for good once the run is to stop: a kernel that dies because the
+# runner was stopped must not replace the last report with a failed one.
+SETTLING = threading.Lock()
+
+
+def perform(spec: dict[str, Any], notify: Callable[..., None]) -> dict[str, Any]:
+    """Execute the notebook of `spec`, write its report, put the folder in place; return what run.json holds.
+
+    `spec`: notebook, suite, folder, values, overrides, fingerprint, threads. A notebook that fails still gets
+    a report, with the error at its top.
+    """
+    target = Path(spec["folder"])
+    work = work_folder(target)
+    os.environ["NUNCHI_OUT"] = str(work)
+    started, clock = datetime.now(UTC), time.perf_counter()
+    with _PeakMemory() as peak:
+        error = _execute(Path(spec["notebook"]), work / "notebook.ipynb", spec["overrides"], notify)
+    if error is None and not (work / "metrics.json").is_file():
+        message = "the notebook wrote no metrics.json; its last cell must call records.write(...)"
+        error = {"name": "NoRecord", "message": message, "traceback": ""}
+    run = {
+        "status": "failed" if error else "ok",
+        "started": started.isoformat(timespec="seconds"),
+        "seconds": round(time.perf_counter() - clock, 1),
+        "peak_memory_mb": round(peak.bytes / 2**20),
+    }
+    with SETTLING:
+        return finish(spec, work, run | {"error": error})
+
+
+def finish(spec: dict[str, Any], work: Path, outcome: dict[str, Any]) -> dict[str, Any]:
+    """Write run.json and report.html into `work` and swap it in; `outcome` has status, error, timings."""
+    given = {key: spec[key] for key in ("suite", "threads", "fingerprint")}
+    run = {
+        "notebook": Path(spec["notebook"]).stem,
+        **outcome,
+        **given,
+        "parameters": spec["values"],
+        "overrides": list(spec["overrides"]),
+        "commit": records.commit(),
+        "packages": records.versions(),
+    }
+    executed = work / "notebook.ipynb"
+    if executed.is_file():
+        _tidy(executed)
+    notebook = load_notebook(executed if executed.is_file() else Path(spec["notebook"]))
+    page = rendering.report(notebook, run)
+    run["report_bytes"] = len(page.encode())
+    if run["report_bytes"] > MAX_REPORT_BYTES:
+        run["warning"] = (
+            f"report.html has {run['report_bytes'] / 1e6:.1f} MB, above {MAX_REPORT_BYTES / 1e6:.0f}"
+        )
+    records.write_text(work / "report.html", page)
+    records.write_json(work / "run.json", run)
+    swap(work, Path(spec["folder"]))
+    return run
+
+
+def work_folder(target: Path) -> Path:
+    """Make the hidden folder beside `target` in which a run gathers its files; its name tells whose it is."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return Path(tempfile.mkdtemp(prefix=f".{target.name}.run-{os.getpid()}-", dir=target.parent))
+
+
+def left_by(pid: int, target: Path) -> Path | None:
+    """Return the folder that a dead process left beside `target`, with the cells that it had finished."""
+    return next(target.parent.glob(f".{target.name}.run-{pid}-*"), None)
+
+
+def sweep(reports_folder: Path) -> None:
+    """Remove what dead runs left in a suite's folder, and put back a report that a swap had moved aside."""
+    import psutil
+
+    for left in reports_folder.glob(".*.run-*"):
+        name, owner, aside = re.fullmatch(r"\.(.+)\.run-(\d+)-\w+?(-old)?", left.name).groups()
+        if psutil.pid_exists(int(owner)):
+            continue
+        if aside and not (reports_folder / name).exists():
+            left.rename(reports_folder / name)
+        else:
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def swap(work: Path, target: Path) -> None:
+    """Put `work` in the place of `target`, so that at every moment a complete report is there."""
+    work.chmod(0o755)
+    if not target.exists():
+        work.rename(target)
+        return
+    if _exchange(work, target):
+        old = work
+    else:  # not Linux, or a file system without it: `sweep` puts the old one back after a kill in between
+        old = target.rename(work.with_name(f"{work.name}-old"))
+        work.rename(target)
+    shutil.rmtree(old)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two names in one step with Linux's renameat2; False where that is not to be had."""
+    try:
+        rename = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return False
+    return rename(AT_FDCWD, os.fsencode(one), AT_FDCWD, os.fsencode(other), RENAME_EXCHANGE) == 0
+
+
+def _execute(source: Path, executed: Path, overrides: dict[str, Any], notify) -> dict[str, str] | None:
+    """Run the notebook with papermill and return the error that stopped it, if one did."""
+    import nbformat
+    from papermill.execute import execute_notebook
+    from traitlets.config import Config
+
+    notebook = nbformat.read(source, as_version=4)
+    total = len(notebook.cells) + bool(overrides)  # papermill adds one cell for the overrides
+    title = ""
+
+    def on_cell_start(cell, cell_index):
+        nonlocal title
+        headings = [line for line in cell.source.splitlines() if line.startswith("## ")]
+        title = headings[-1][3:].strip() if cell.cell_type == "markdown" and headings else title
+        notify(event="cell", cell=cell_index + 1, cells=total, section=title)
+
+    # Sockets in this process's own folder, not ports: parallel kernels cannot take each other's. Unless told
+    # where, jupyter_client would put them all under one name in the working directory.
+    sockets = f"{os.environ['JUPYTER_RUNTIME_DIR']}/kernel"
+    ipc = Config({"KernelManager": {"transport": "ipc", "ip": sockets}})
+    try:
+        execute_notebook(
+            notebook, str(executed), overrides, progress_bar=False, config=ipc, on_cell_start=on_cell_start,
+            coalesce_streams=True, raise_on_iopub_timeout=False,
+        )  # fmt: skip
+    except Exception as raised:  # whatever stopped it, the reader gets a report that says so
+        return _error(raised)
+    return None
+
+
+def _error(raised: Exception) -> dict[str, str]:
+    from papermill.exceptions import PapermillExecutionError
+
+    if isinstance(raised, PapermillExecutionError):
+        return {"name": raised.ename, "message": str(raised.evalue), "traceback": "\n".join(raised.traceback)}
+    return {"name": type(raised).__name__, "message": str(raised), "traceback": traceback.format_exc()}
+
+
+def _tidy(path: Path) -> None:
+    """Drop papermill's error banners, times and paths: two runs then give the same notebook."""
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    notebook["metadata"].pop("papermill", None)
+    kept = []
+    for number, cell in enumerate(notebook["cells"]):
+        cell["metadata"].pop("papermill", None)
+        cell["metadata"].pop("execution", None)
+        if "injected-parameters" in cell["metadata"].get("tags", ()):
+            cell["id"] = "injected-parameters"
+        if "papermill-error-cell-tag" not in cell["metadata"].get("tags", ()):
+            kept.append(cell | {"id": cell.get("id", f"cell-{number}")})
+    notebook["cells"] = kept
+    records.write_json(path, notebook)
+
+
+class _PeakMemory:
+    """Samples the resident memory of this process's children: the kernel and whatever it starts."""
+
+    def __init__(self, every: float = 0.25) -> None:
+        self.bytes, self.every, self.over = 0, every, threading.Event()
+
+    def __enter__(self) -> _PeakMemory:
+        threading.Thread(target=self._watch, daemon=True).start()
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.over.set()
+
+    def _watch(self) -> None:
+        import psutil
+
+        me = psutil.Process()
+        while not self.over.wait(self.every):
+            total = 0
+            for child in me.children(recursive=True):
+                try:
+                    total += child.memory_info().rss
+                except psutil.Error:  # it ended between the listing and the reading
+                    continue
+            self.bytes = max(self.bytes, total)
+
+
+def end_children(*, grace: float = 2.0) -> None:
+    """End this process's children and theirs: asked first, killed after `grace` seconds."""
+    import psutil
+
+    for stop in (psutil.Process.terminate, psutil.Process.kill):
+        children = psutil.Process().children(recursive=True)
+        for child in children:
+            try:
+                stop(child)
+            except psutil.NoSuchProcess:
+                continue
+        psutil.wait_procs(children, timeout=grace)
+
+
+def main() -> None:
+    """Perform the one task given on the standard input."""
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # nothing else may write between the events
+    spec = json.loads(sys.stdin.readline())
+
+    def notify(**event) -> None:
+        try:
+            print(json.dumps(event, ensure_ascii=False), file=events, flush=True)
+        except BrokenPipeError:  # the runner is gone: wait for the lifeline to end this process
+            threading.Event().wait()
+
+    def watch_lifeline() -> None:
+        sys.stdin.read()
+        SETTLING.acquire()
+        end_children()
+        while work := left_by(os.getpid(), Path(spec["folder"])):  # papermill may be saving into it
+            shutil.rmtree(work, ignore_errors=True)
+        shutil.rmtree(os.environ["JUPYTER_RUNTIME_DIR"], ignore_errors=True)
+        os._exit(130)
+
+    threading.Thread(target=watch_lifeline, daemon=True).start()
+    notify(event="done", run=perform(spec, notify))
+    os._exit(0)  # the lifeline thread still reads; there is nothing left to tidy up
+
+
+if __name__ == "__main__":
+    main()

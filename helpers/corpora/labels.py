@@ -1,0 +1,56 @@
+"""The label sets of the public data: KLUE's relations and entity tags, UNLP's techniques.
+
+Order is part of a label set: ids in files, logits and saved models count along it.
+"""
+
+RELATIONS = (
+    "no_relation",
+    "org:dissolved",
+    "org:founded",
+    "org:place_of_headquarters",
+    "org:alternate_names",
+    "org:member_of",
+    "org:members",
+    "org:political/religious_affiliation",
+    "org:product",
+    "org:founded_by",
+    "org:top_members/employees",
+    "org:number_of_employees/members",
+    "per:date_of_birth",
+    "per:date_of_death",
+    "per:place_of_birth",
+    "per:place_of_death",
+    "per:place_of_residence",
+    "per:origin",
+    "per:employee_of",
+    "per:schools_attended",
+    "per:alternate_names",
+    "per:parents",
+    "per:children",
+    "per:siblings",
+    "per:spouse",
+    "per:other_family",
+    "per:colleagues",
+    "per:product",
+    "per:religion",
+    "per:title",
+)
+NO_RELATION = 0
+ENTITY_TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")  # of a relation's subject and object
+
+TAG_TYPES = ("DT", "LC", "OG", "PS", "QT", "TI")  # of named entities
+TAGS = (*(f"{prefix}-{kind}" for kind in TAG_TYPES for prefix in "BI"), "O")
+OUTSIDE = TAGS.index("O")
+
+TECHNIQUES = (
+    "straw_man",
+    "appeal_to_fear",
+    "fud",
+    "bandwagon",
+    "whataboutism",
+    "loaded_language",
+    "glittering_generalities",
+    "euphoria",
+    "cherry_picking",
+    "cliche",
+)

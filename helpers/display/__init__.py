@@ -1,0 +1,1 @@
+"""What a reader sees in a notebook: tables, figures, highlighted sentences."""

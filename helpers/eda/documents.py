@@ -1,0 +1,68 @@
+"""Documents: how often nouns return, how far away, and how many texts the study's pronoun filter drops."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from helpers.coreference.items import find_nouns
+from helpers.statistics import Interval, bootstrap, wilson
+
+
+class Repetition(NamedTuple):
+    """What tagging the documents showed; `returns` has one row per mention of a noun seen before."""
+
+    documents: pd.DataFrame  # characters, nouns, returning, has_pronoun
+    returns: pd.DataFrame  # document, noun, distance (characters since the mention before), mention (2, 3, …)
+
+
+def repetition(texts: Sequence[str], *, min_chars: int = 2) -> Repetition:
+    """Tag the texts with kiwi and follow each noun of `min_chars` characters or more through its document."""
+    documents, returns = [], []
+    for number, (text, tagged) in enumerate(zip(texts, find_nouns(texts, min_chars=min_chars), strict=True)):
+        last, seen = {}, {}
+        before = len(returns)
+        for noun in tagged.nouns:
+            seen[noun.surface] = seen.get(noun.surface, 0) + 1
+            if noun.surface in last:
+                returns.append((number, noun.surface, noun.start - last[noun.surface], seen[noun.surface]))
+            last[noun.surface] = noun.end
+        documents.append((len(text), len(tagged.nouns), len(returns) - before, tagged.has_pronoun))
+    return Repetition(
+        pd.DataFrame(documents, columns=["characters", "nouns", "returning", "has_pronoun"]),
+        pd.DataFrame(returns, columns=["document", "noun", "distance", "mention"]),
+    )
+
+
+def returning_share(found: Repetition, *, seed: int = 0) -> Interval:
+    """Return the percentage of noun mentions whose noun came before; documents are resampled."""
+    stats = found.documents[["returning", "nouns"]].to_numpy(dtype=float) * [100.0, 1.0]
+    return bootstrap(stats, seed=seed)
+
+
+def pronoun_share(found: Repetition) -> Interval:
+    """Return the percentage of documents with a pronoun anywhere: those the study leaves out."""
+    return wilson(int(found.documents["has_pronoun"].sum()), len(found.documents)).scaled(100)
+
+
+def beyond(found: Repetition, window: int, *, seed: int = 0) -> Interval:
+    """Return the percentage of returning mentions more than `window` characters from the mention before."""
+    stats = found.returns.assign(far=100.0 * (found.returns["distance"] > window), one=1.0)
+    return bootstrap(stats[["far", "one"]].to_numpy(), clusters=stats["document"], seed=seed)
+
+
+def quantiles(found: Repetition) -> pd.DataFrame:
+    """Return percentiles of the distance for second mentions and for later ones, in characters."""
+    rows = []
+    for name, part in (
+        ("second mention", found.returns[found.returns["mention"] == 2]),
+        ("third or later", found.returns[found.returns["mention"] > 2]),
+    ):
+        if len(part):
+            levels = np.percentile(part["distance"], [25, 50, 75, 95])
+            rows.append(
+                {"mention": name, "count": len(part)}
+                | dict(zip(("p25", "p50", "p75", "p95"), map(int, levels), strict=True))
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,63 @@
+"""Entity sentences: what the types look like, and how much of dev has been seen in train."""
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from helpers.corpora.labels import TAG_TYPES, TAGS
+from helpers.entities.scores import find_spans
+from helpers.statistics import wilson
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+
+
+def mentions(entities: "Dataset") -> pd.DataFrame:
+    """Return one row per entity: `row`, `start`, `end`, `type`, `surface`."""
+    found = []
+    for row, (sentence, ids) in enumerate(zip(entities["sentence"], entities["ner_tags"], strict=True)):
+        for start, end, kind in find_spans([TAGS[i] for i in ids]):
+            found.append((row, start, end, kind, sentence[start:end]))
+    return pd.DataFrame(found, columns=["row", "start", "end", "type", "surface"])
+
+
+def type_table(train: pd.DataFrame, dev: pd.DataFrame) -> pd.DataFrame:
+    """Return, per type, the dev mentions and how many are new (unseen in train) or hold a space, in percent.
+
+    `other type, %`: dev mentions whose surface train tags with another type, too.
+    """
+    types_of = defaultdict(set)
+    for surface, kind in zip(train["surface"], train["type"], strict=True):
+        types_of[surface].add(kind)
+    rows = []
+    for kind in (*TAG_TYPES, "all"):
+        part = dev if kind == "all" else dev[dev["type"] == kind]
+        if part.empty:
+            continue
+        known = [types_of.get(surface, set()) for surface in part["surface"]]
+        ambiguous = sum(bool(kinds - {own}) for kinds, own in zip(known, part["type"], strict=True))
+        rows.append(
+            {
+                "type": kind,
+                "train": len(train) if kind == "all" else int((train["type"] == kind).sum()),
+                "dev": len(part),
+                "new surface, %": wilson(sum(not kinds for kinds in known), len(part)).scaled(100),
+                "other type, %": wilson(ambiguous, len(part)).scaled(100),
+                "with a space, %": wilson(int(part["surface"].str.contains(" ").sum()), len(part)).scaled(
+                    100
+                ),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def adjacent_pairs(found: pd.DataFrame) -> int:
+    """Count pairs of entities without a character between them: only their `B-` tags keep them apart."""
+    later = found.shift(-1)
+    return int(((found["row"] == later["row"]) & (found["end"] == later["start"])).sum())
+
+
+def labelled_spans(found: pd.DataFrame, row: int) -> list[tuple[int, int, str]]:
+    """Return the entities of one sentence as spans to draw."""
+    return list(found.loc[found["row"] == row, ["start", "end", "type"]].itertuples(index=False, name=None))

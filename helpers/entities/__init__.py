@@ -1,0 +1,1 @@
+"""Named entities, notebook 04: character-level tags, taggers, ensembles, errors."""

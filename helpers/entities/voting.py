@@ -1,0 +1,100 @@
+"""Ensembles of taggers: average probabilities per character, whatever tokenizer each member has.
+
+A member's temperature is fitted on validation data, so that an over-confident member does not outvote the
+others. The mean of logits over shared subwords, which the published study uses, is kept as a control.
+Training members and choosing them is done elsewhere.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from helpers.entities.decoding import IGNORED, CharacterMap, project_probabilities, project_tags, viterbi
+from helpers.entities.scores import Tagged
+
+FLOOR = 1e-12  # of a probability before its logarithm
+
+
+class Member(NamedTuple):
+    """What one tagger says about a corpus, and how to read it."""
+
+    logits: np.ndarray  # (tokens, 13), all sentences one after the other
+    characters: CharacterMap
+    temperature: float = 1.0
+
+    def probabilities(self) -> np.ndarray:
+        """Return calibrated probabilities per character: (characters, 13)."""
+        return project_probabilities(softmax(self.logits / self.temperature), self.characters)
+
+    def greedy(self) -> Tagged:
+        """Decode token by token, without constraints: the study's way."""
+        return project_tags(self.logits.argmax(1), self.characters)
+
+    def decode(self) -> Tagged:
+        """Decode to the most probable valid tags."""
+        return best_tags(self.probabilities(), self.characters.bounds)
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Turn logits (n, labels) into probabilities in single precision."""
+    logits = np.asarray(logits, np.float32)
+    powers = np.exp(logits - logits.max(1, keepdims=True))
+    return powers / powers.sum(1, keepdims=True)
+
+
+def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Find the temperature that minimises cross-entropy on labelled tokens; above 1 means over-confident.
+
+    `logits: (tokens, labels)`, `labels: (tokens,)`, tokens labelled IGNORED are left out.
+    """
+    from scipy.optimize import minimize_scalar
+
+    labels = np.asarray(labels)
+    logits, labels = np.asarray(logits, np.float32)[labels != IGNORED], labels[labels != IGNORED]
+    if not len(labels):
+        raise ValueError("no labelled tokens to fit a temperature on; pass validation labels")
+    centred = logits - logits.max(1, keepdims=True)
+    target = float(centred[np.arange(len(labels)), labels].mean(dtype=np.float64))
+
+    def loss(log_temperature: float) -> float:
+        scale = np.float32(np.exp(-log_temperature))
+        return float(np.log(np.exp(centred * scale).sum(1)).mean(dtype=np.float64)) - target * float(scale)
+
+    return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x))
+
+
+def average(probabilities: Iterable[np.ndarray], weights: Sequence[float] | None = None) -> np.ndarray:
+    """Average arrays of one shape, one at a time, so that an ensemble needs the memory of two members."""
+    total, mass = None, 0.0
+    for i, member in enumerate(probabilities):
+        weight = 1.0 if weights is None else weights[i]
+        if total is not None and member.shape != total.shape:
+            raise ValueError(
+                f"member {i} has shape {member.shape}, member 0 {total.shape}; use the same sentences"
+            )
+        total = member * weight if total is None else total + member * weight
+        mass += weight
+    if total is None or mass <= 0:
+        raise ValueError(f"an ensemble needs members of positive total weight, got {mass:g}")
+    return total / mass
+
+
+def best_tags(probabilities: np.ndarray, bounds: np.ndarray) -> Tagged:
+    """Decode probabilities per character (characters, 13) to the most probable valid tags."""
+    return viterbi(np.log(np.maximum(probabilities, FLOOR)), bounds)
+
+
+def decode_ensemble(members: Sequence[Member], weights: Sequence[float] | None = None) -> Tagged:
+    """Average the members per character and decode: tokenizers may differ."""
+    return best_tags(
+        average((member.probabilities() for member in members), weights), members[0].characters.bounds
+    )
+
+
+def decode_mean_logits(members: Sequence[Member]) -> Tagged:
+    """Average raw logits per subword and take the largest (control): all members share one tokenizer."""
+    first = members[0].characters
+    if not all(np.array_equal(first.token_bounds, member.characters.token_bounds) for member in members):
+        raise ValueError("a mean of logits needs members with the same subwords; use decode_ensemble instead")
+    return Member(average(member.logits for member in members), first).greedy()

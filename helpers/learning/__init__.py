@@ -1,0 +1,1 @@
+"""Training and prediction for every task: one Accelerate loop, encoders, heads, weight averages."""

@@ -1,0 +1,163 @@
+"""Encoders: small ones from scratch, any from the hub or a folder; and the heads to put on them.
+
+Loading takes safetensors only, always as float32, and never runs code from a repository. Tokenizers are
+left to `tokenization`, adapters for large decoders to `adapters`.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedConfig, PreTrainedModel
+from transformers.utils import logging as transformers_logging
+
+from helpers.learning.heads import Classifier, classifier, freeze_encoder, seeded
+
+__all__ = [
+    "KINDS",
+    "Classifier",
+    "classifier",
+    "encoder",
+    "encoder_config",
+    "freeze_encoder",
+    "load_classifier",
+    "load_encoder",
+    "masked_lm",
+    "quiet",
+]
+
+KINDS = ("roberta", "bert", "electra", "deberta-v2", "gemma-2", "bilstm")
+MASKED = KINDS[:4]
+
+
+def encoder(kind: str, *, seed: int = 0, **size: Any) -> PreTrainedModel:
+    """Return a small encoder from scratch; for the sizes see `encoder_config`.
+
+    >>> encoder("roberta", vocab_size=8000, hidden=128, layers=2, pad_id=1)  # doctest: +SKIP
+    """
+    return _build(AutoModel, encoder_config(kind, **size), seed)
+
+
+def masked_lm(kind_or_name: str | Path, *, seed: int = 0, **size: Any) -> PreTrainedModel:
+    """Return a masked language model: from scratch, sized as in `encoder`, or from the hub or a folder."""
+    if kind_or_name in KINDS and kind_or_name not in MASKED:
+        raise ValueError(f"{kind_or_name} has no masked-language-model head: use one of {', '.join(MASKED)}")
+    if kind_or_name in MASKED:
+        return _build(AutoModelForMaskedLM, encoder_config(kind_or_name, **size), seed)
+    return _load(AutoModelForMaskedLM, kind_or_name)
+
+
+def load_encoder(name_or_folder: str | Path, *, four_bit: bool = False) -> PreTrainedModel:
+    """Load an encoder, or the body of a decoder, from the hub or a folder.
+
+    `four_bit` quantises the weights on loading; it needs bitsandbytes and a GPU.
+    """
+    return _load(AutoModel, name_or_folder, **(_four_bit() if four_bit else {}))
+
+
+def load_classifier(folder: str | Path) -> Classifier:
+    """Load a classifier that was saved with `save_pretrained`."""
+    return _load(Classifier, folder)
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep the loading tables and bars of transformers out of reports."""
+    level, bars = transformers_logging.get_verbosity(), transformers_logging.is_progress_bar_enabled()
+    transformers_logging.set_verbosity(logging.ERROR)
+    transformers_logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        transformers_logging.set_verbosity(level)
+        if bars:
+            transformers_logging.enable_progress_bar()
+
+
+def encoder_config(
+    kind: str,
+    *,
+    vocab_size: int,
+    hidden: int = 128,
+    layers: int = 2,
+    max_length: int = 512,
+    pad_id: int = 0,
+    dropout: float = 0.1,
+    **more: Any,
+) -> PreTrainedConfig:
+    """Return the config of a small encoder; `more` goes straight into it (`bigrams` of the BiLSTM)."""
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    heads = max(1, hidden // 32)
+    common = {
+        "vocab_size": vocab_size,
+        "hidden_size": hidden,
+        "num_hidden_layers": layers,
+        "pad_token_id": pad_id,
+    }
+    attention = {"num_attention_heads": heads, "intermediate_size": 4 * hidden}
+    dropouts = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
+    positions = {"max_position_embeddings": max_length}
+    own: dict[str, dict[str, Any]] = {
+        # RoBERTa numbers positions from pad_id + 1
+        "roberta": {"max_position_embeddings": max_length + pad_id + 1, "type_vocab_size": 1},
+        "bert": {},
+        "electra": {"embedding_size": min(128, hidden)},
+        "deberta-v2": {
+            "relative_attention": True,
+            "pos_att_type": ["p2c", "c2p"],
+            "position_biased_input": False,
+        }
+        | {"position_buckets": 256, "share_att_key": True, "norm_rel_ebd": "layer_norm"},
+        "gemma-2": {
+            "head_dim": hidden // heads,
+            "num_key_value_heads": max(1, heads // 2),
+            "use_cache": False,
+        }
+        | {"query_pre_attn_scalar": hidden // heads, "attention_dropout": dropout},
+        "bilstm": {"dropout": dropout},
+    }
+    if kind == "bilstm":
+        settings = common
+    else:
+        settings = common | attention | positions | ({} if kind == "gemma-2" else dropouts)
+    model_type = {"gemma-2": "gemma2", "bilstm": "nunchi-bilstm"}.get(kind, kind)
+    return AutoConfig.for_model(model_type, **settings | own[kind] | more)
+
+
+def _build(factory: Any, config: PreTrainedConfig, seed: int) -> PreTrainedModel:
+    with seeded(seed):
+        return factory.from_config(config)
+
+
+def _load(factory: Any, name_or_folder: str | Path, **more: Any) -> PreTrainedModel:
+    settings = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False} | more
+    try:
+        with quiet():
+            return factory.from_pretrained(str(name_or_folder), **settings)
+    except OSError as error:
+        raise OSError(
+            f"cannot load {str(name_or_folder)!r}: expected a folder with config.json and model.safetensors, "
+            "or a hub id, cached or reachable, with weights in safetensors; download it where there is a "
+            f"network (hf download {name_or_folder}) and pass the folder ({error})"
+        ) from error
+
+
+def _four_bit() -> dict[str, Any]:
+    if find_spec("bitsandbytes") is None or not torch.cuda.is_available():
+        raise ValueError(
+            "four_bit needs a CUDA GPU and bitsandbytes (pip install '.[gpu]'): pass four_bit=False"
+        )
+    from transformers import BitsAndBytesConfig
+
+    config = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    )
+    return {"quantization_config": config}

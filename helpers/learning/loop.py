@@ -1,0 +1,362 @@
+"""The one training loop, on Accelerate: batches, schedule, early stopping, checkpoints, prediction.
+
+Randomness is a function of (seed, step, process), never of what ran before, so a resumed run repeats the
+undisturbed one bit for bit on a CPU. Every process knows the order of the data and takes its share of each
+global batch; the loss is weighted by targets, so neither accumulation nor the number of processes changes
+it. Models come from `models`, metrics from the caller, weight averages from `averaging`.
+"""
+
+import math
+import random
+import resource
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from helpers.learning import checkpointing
+from helpers.learning.batching import Batch, Transform
+from helpers.learning.config import Every, Moment, TrainConfig
+from helpers.learning.inference import (
+    Rows,
+    as_features,
+    count_targets,
+    input_names,
+    mean_loss,
+    pad_id_of,
+    predict,
+    to_tensors,
+)
+from helpers.learning.steps import StepPlan
+
+__all__ = ["Every", "FitResult", "Moment", "TrainConfig", "fit", "mean_loss", "predict", "steps_per_epoch"]
+
+Observer = Callable[[nn.Module, Moment], None]
+
+
+@dataclass(frozen=True)
+class FitResult:
+    """What a run gave: a history row per evaluation (step, epoch, loss, lr, metrics), the best, the cost."""
+
+    history: list[dict[str, float]]
+    best_step: int | None
+    best_metric: float | None
+    best_weights: dict[str, Tensor] | None = field(repr=False)
+    steps: int
+    stopped_early: bool
+    seconds: float
+    examples_per_second: float  # of training alone
+    peak_memory_mb: float  # of the GPU, else of the process since its start
+
+
+def fit(
+    model: nn.Module,
+    train: Rows,
+    *,
+    config: TrainConfig,
+    evaluate: Callable[[nn.Module], Mapping[str, float]] | None = None,
+    folder: str | Path | None = None,
+    observers: Sequence[Observer] = (),
+    transform: Transform | None = None,
+    draw: Callable[[int], Sequence[int]] | None = None,
+    trackers: Sequence[str] = (),
+    progress: str | None = "train",
+) -> FitResult:
+    """Train the model in place.
+
+    `evaluate(model)` returns named floats; `observers` see the model after every step; `transform` changes
+    padded batches (dynamic masking); `draw(epoch)` names the rows of an epoch (default: all of them). With a
+    `folder` the run is saved at `config.checkpoint`, and the same call goes on from there, or returns at once
+    if the run was complete. Raises FloatingPointError where the loss or the gradients stop being finite.
+    """
+    if config.metric and evaluate is None:
+        raise ValueError(f"metric={config.metric!r} needs an evaluate function that returns it")
+    with _accelerated(config, folder, trackers) as accelerator:
+        plan = StepPlan(as_features(train), config, draw)
+        run = _Run(
+            model, plan, accelerator=accelerator, evaluate=evaluate, observers=observers, transform=transform
+        )
+        if folder is not None:
+            run.resume(Path(folder))
+        with _progress_line(run, progress) as show:
+            while not run.finished:
+                run.advance()
+                show()
+        return run.result()
+
+
+def steps_per_epoch(rows: Rows, config: TrainConfig) -> list[int]:
+    """Return the optimizer steps of each epoch; with a token budget they differ a little."""
+    return StepPlan(as_features(rows), config, None).epoch_steps
+
+
+class _Run:
+    """The state of a run: everything that changes from step to step, and that a checkpoint holds."""
+
+    def __init__(self, model: nn.Module, plan: StepPlan, *, accelerator, evaluate, observers, transform):
+        self.model, self.plan, self.config, self.accelerator = model.train(), plan, plan.config, accelerator
+        self.evaluate, self.observers, self.transform = evaluate, observers, transform
+        self.inputs, self.pad_id = input_names(model), pad_id_of(model)
+        self.trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        if not self.trained:
+            raise ValueError("the model has no trainable parameters: unfreeze a head or an adapter")
+        self.optimizer = _adamw(self.trained, self.config, accelerator.device)
+        self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
+        self.folder: Path | None = None
+        self.best_weights: dict[str, Tensor] | None = None
+        self.state = {
+            "step": 0, "examples": 0, "loss_sum": 0.0, "loss_targets": 0, "history": [], "best_step": None,
+            "best_metric": None, "stale": 0, "stopped_early": False, "train_seconds": 0.0, "seconds": 0.0,
+        }  # fmt: skip
+
+    @property
+    def finished(self) -> bool:
+        return self.state["stopped_early"] or self.state["step"] == len(self.plan.steps)
+
+    def advance(self) -> None:
+        """Take one optimizer step, and all that is due after it."""
+        started = time.perf_counter()
+        step = self.state["step"]
+        self.loss, targets = self._optimize(step)
+        self.state["train_seconds"] += time.perf_counter() - started
+        self.state["step"] = step + 1
+        self.state["examples"] += sum(len(rows) for rows in self.plan.steps[step])
+        self.state["loss_sum"] += self.loss * targets
+        self.state["loss_targets"] += targets
+        moment = self.plan.moment(step + 1)
+        for observer in self.observers:
+            observer(self.model, moment)
+        last = moment.step == moment.total_steps
+        if last or self.config.evaluate(moment):
+            self._evaluate(moment)
+        self.state["seconds"] += time.perf_counter() - started
+        if self.folder and (self.finished or self.config.checkpoint(moment)):
+            self._save()
+
+    def summary(self) -> dict[str, str]:
+        """Return what the progress line says."""
+        best = self.state["best_metric"]
+        rate = self.state["examples"] / max(self.state["train_seconds"], 1e-9)
+        metric = {} if best is None else {self.config.metric: f"{best:.3f}"}
+        return {"loss": f"{self.loss:.3f}", "examples": f"{rate:.0f}/s"} | metric
+
+    def result(self) -> FitResult:
+        if self.best_weights and self.config.restore_best:
+            _copy(self.best_weights, self.trained)
+        self.model.eval()
+        state = self.state
+        return FitResult(
+            history=state["history"],
+            best_step=state["best_step"],
+            best_metric=state["best_metric"],
+            best_weights=self.best_weights,
+            steps=state["step"],
+            stopped_early=state["stopped_early"],
+            seconds=state["seconds"],
+            examples_per_second=state["examples"] / max(state["train_seconds"], 1e-9),
+            peak_memory_mb=_peak_memory_mb(self.accelerator.device),
+        )
+
+    def resume(self, folder: Path) -> None:
+        """Save to this folder from now on, and go on from its newest checkpoint, if it has one."""
+        self.folder, self.fingerprint = folder, self._fingerprint()
+        if (checkpoint := checkpointing.latest(folder)) is None:
+            return
+        groups, stored = checkpointing.load(checkpoint)
+        checkpointing.check_same(stored.pop("fingerprint"), self.fingerprint, folder)
+        self.state = stored
+        _copy(groups["model"], self.trained)
+        self.best_weights = groups.get("best")
+        checkpointing.load_optimizer(self.optimizer, groups["optimizer"])
+        if self.accelerator.scaler is not None:
+            self.accelerator.scaler.load_state_dict(self.state["scaler"])
+        for index, observer in enumerate(self.observers):
+            if f"observer-{index}" in groups:
+                observer.load_state_dict(groups[f"observer-{index}"])
+
+    def _save(self) -> None:
+        groups = {"model": self.trained, "optimizer": checkpointing.optimizer_tensors(self.optimizer)}
+        if self.best_weights:
+            groups["best"] = self.best_weights
+        for index, observer in enumerate(self.observers):
+            if hasattr(observer, "state_dict"):
+                groups[f"observer-{index}"] = observer.state_dict()
+        if self.accelerator.scaler is not None:
+            self.state["scaler"] = self.accelerator.scaler.state_dict()
+        if self.accelerator.is_main_process:
+            state = self.state | {"fingerprint": self.fingerprint}
+            checkpointing.save(self.folder, self.state["step"], groups=groups, state=state)
+        self.accelerator.wait_for_everyone()
+
+    def _fingerprint(self) -> dict[str, Any]:
+        """Return what must be the same to go on: settings, data, and the weights before the first step."""
+        weights = {name: f"{float(p.detach().double().abs().sum()):.8g}" for name, p in self.trained.items()}
+        return self.plan.fingerprint() | {"first weights": weights, "observers": len(self.observers)}
+
+    def _optimize(self, step: int) -> tuple[float, int]:
+        """Take the step; return the loss per target of the global batch, and its number of targets."""
+        rank, world = self.accelerator.process_index, self.accelerator.num_processes
+        _seed_everything(self.config.seed, step, rank, self.accelerator.device)
+        batches = [self._collate(rows, step, micro) for micro, rows in enumerate(self.plan.steps[step])]
+        targets = sum(count_targets(batch) for batch in batches)
+        rate = self.plan.learning_rate(step)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        loss = torch.zeros((), device=self.accelerator.device)
+        for micro, batch in enumerate(batches):
+            last = micro == len(batches) - 1
+            with nullcontext() if last else self.accelerator.no_sync(self.wrapped):
+                part = self._loss(*_share(batch, rank, world)) / max(targets, 1)
+                self.accelerator.backward(part * world)  # gradients are averaged over processes
+            loss += part.detach()
+        loss = float(self.accelerator.reduce(loss, "sum"))
+        norm = float(self.accelerator.clip_grad_norm_(self.trained.values(), self.config.clip))
+        if not math.isfinite(loss) or not (math.isfinite(norm) or self.accelerator.scaler is not None):
+            raise FloatingPointError(self._not_finite(step, rate, loss, norm))
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss, targets
+
+    def _loss(self, batch: Batch, targets: int) -> Tensor:
+        """Return the summed loss of a share; one without targets still takes part in the synchronisation."""
+        outputs = self.wrapped(**to_tensors(batch, self.inputs, self.accelerator.device))
+        return outputs.loss * targets if targets else outputs.logits.sum() * 0.0
+
+    def _collate(self, rows: np.ndarray, step: int, micro: int) -> Batch:
+        batch = self.plan.features.batch(rows, pad_id=self.pad_id)
+        if self.transform is not None:
+            batch = self.transform(batch, np.random.default_rng([self.config.seed, step, micro]))
+        return batch
+
+    def _not_finite(self, step: int, rate: float, loss: float, norm: float) -> str:
+        kept = checkpointing.latest(self.folder) if self.folder else None
+        return (
+            f"loss {loss}, gradient norm {norm} at step {step + 1} of {len(self.plan.steps)}, lr {rate:.2e}; "
+            f"{f'the last good checkpoint is {kept}' if kept else 'no checkpoint was kept'}: "
+            "lower peak_lr, warm up longer, or look for bad labels"
+        )
+
+    def _evaluate(self, moment: Moment) -> None:
+        state = self.state
+        row = {"step": moment.step, "epoch": moment.epoch, "lr": self.plan.learning_rate(moment.step - 1)}
+        row["loss"] = state["loss_sum"] / max(state["loss_targets"], 1)
+        state["loss_sum"], state["loss_targets"] = 0.0, 0
+        if self.evaluate is not None:
+            self.model.eval()
+            row |= {name: float(value) for name, value in self.evaluate(self.model).items()}
+            self.model.train()
+        state["history"].append(row)
+        self.accelerator.log(row, step=moment.step)
+        if self.config.metric:
+            self._watch(row)
+
+    def _watch(self, row: dict[str, float]) -> None:
+        """Keep the best weights, count evaluations without a new best, stop when patience ends."""
+        config, state = self.config, self.state
+        if missing := {config.metric, config.tie_break} - {None, *row}:
+            names = " and ".join(map(repr, sorted(missing)))
+            raise ValueError(f"evaluate returned {sorted(row)}, not the metric {names} to watch")
+        value = row[config.metric]
+        best = next((old for old in state["history"] if old["step"] == state["best_step"]), None)
+        if (best is None or self._rank(row) > self._rank(best)) and not math.isnan(value):
+            state["best_step"], state["best_metric"], state["stale"] = row["step"], value, 0
+            self.best_weights = {name: p.detach().cpu().clone() for name, p in self.trained.items()}
+        else:
+            state["stale"] += 1
+            state["stopped_early"] = 0 < config.patience <= state["stale"]
+
+    def _rank(self, row: dict[str, float]) -> tuple[float, float]:
+        """Return what orders evaluations: the metric, then the tie-break, greater is better."""
+        sign = 1 if self.config.higher_is_better else -1
+        return sign * row[self.config.metric], -row.get(self.config.tie_break, 0.0)
+
+
+def _share(batch: Batch, rank: int, world: int) -> tuple[Batch, int]:
+    """Return every world-th row and their targets; a process left without one idles on the first row."""
+    if rank >= len(batch["input_ids"]):
+        return {name: values[:1] for name, values in batch.items()}, 0
+    share = {name: values[rank::world] for name, values in batch.items()}
+    return share, count_targets(share)
+
+
+def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
+    matrices = [p for p in trained.values() if p.ndim > 1]
+    others = [p for p in trained.values() if p.ndim <= 1]
+    groups = [
+        {"params": matrices, "weight_decay": config.weight_decay},
+        {"params": others, "weight_decay": 0.0},
+    ]
+    groups = [group for group in groups if group["params"]]
+    return torch.optim.AdamW(groups, lr=config.peak_lr, fused=device.type in ("cpu", "cuda"))
+
+
+@torch.no_grad()
+def _copy(weights: Mapping[str, Tensor], parameters: Mapping[str, Tensor]) -> None:
+    for name, parameter in parameters.items():
+        parameter.copy_(weights[name])
+
+
+def _seed_everything(seed: int, step: int, rank: int, device: torch.device) -> None:
+    mixed = int(np.random.SeedSequence([seed, step, rank]).generate_state(1)[0])
+    random.seed(mixed)
+    np.random.seed(mixed)
+    torch.default_generator.manual_seed(mixed)  # torch.manual_seed formats a stack trace: 1 ms a step
+    if device.type == "cuda":
+        torch.cuda.manual_seed_all(mixed)
+
+
+def _peak_memory_mb(device: torch.device) -> float:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device) / 2**20
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
+
+
+def _precision(wanted: str) -> str:
+    if wanted != "auto":
+        return wanted
+    if not torch.cuda.is_available():
+        return "no"
+    return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+
+
+@contextmanager
+def _accelerated(config: TrainConfig, folder: str | Path | None, trackers: Sequence[str]) -> Iterator[Any]:
+    """Build an Accelerator for one run, and let go of model and optimizer afterwards."""
+    from accelerate import Accelerator
+
+    precision = _precision(config.precision)
+    accelerator = Accelerator(mixed_precision=precision, log_with=list(trackers) or None, project_dir=folder)
+    if trackers:
+        accelerator.init_trackers("train")
+    try:
+        yield accelerator
+    finally:
+        if trackers:
+            accelerator.end_training()
+        if accelerator.device.type != "cpu":  # nothing to free there, and collecting garbage takes 0.2 s
+            accelerator.free_memory()
+
+
+@contextmanager
+def _progress_line(run: _Run, label: str | None) -> Iterator[Callable[[], None]]:
+    """Show one line with loss, metric, examples/s and time left, on the main process only."""
+    from tqdm import tqdm
+
+    silent = label is None or not run.accelerator.is_main_process
+    start = run.state["step"]
+    with tqdm(
+        total=len(run.plan.steps), initial=start, desc=label, disable=silent, file=sys.stdout, mininterval=0.5
+    ) as line:
+
+        def show() -> None:
+            line.set_postfix(run.summary(), refresh=False)
+            line.update()
+
+        yield show

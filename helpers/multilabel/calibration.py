@@ -1,0 +1,110 @@
+"""Scores into probabilities, and probabilities into those of another class balance.
+
+Platt scaling and isotonic regression for one class, their cross-fitted form, and Saerens' EM for a target set
+whose balance differs. Measuring calibration error is left to `sklearn.calibration`.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, logit
+
+from helpers.multilabel.thresholds import checked_labels, checked_rate, checked_scores
+
+Calibrator = Callable[[NDArray], NDArray]
+"""Maps scores (n,) to probabilities (n,), never decreasing."""
+
+EDGE = 1e-6  # scores of 0 and 1 have no logit
+
+
+def platt(y: ArrayLike, p: ArrayLike) -> Calibrator:
+    """Fit a logistic curve through the logit of the scores, with Platt's softened targets.
+
+    The targets (positives + 1) / (positives + 2) and 1 / (negatives + 2) keep a class of a few positives, or
+    of none, from certainty.
+    """
+    p = checked_scores(p)
+    y = checked_labels(y, p.size)
+    soft = np.where(y, (y.sum() + 1) / (y.sum() + 2), 1 / ((~y).sum() + 2))
+    slope, offset = _logistic_curve(_log_odds(p), soft)
+    if slope < 0:  # scores that point the wrong way say nothing; never turn them round
+        slope, offset = 0.0, float(logit(soft.mean()))
+    return lambda scores: expit(slope * _log_odds(scores) + offset)
+
+
+def isotonic(y: ArrayLike, p: ArrayLike) -> Calibrator:
+    """Fit the best never-decreasing step function; scores beyond the fitted ones take the nearest step."""
+    from sklearn.isotonic import IsotonicRegression
+
+    p = checked_scores(p)
+    steps = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(p, checked_labels(y, p.size))
+    return lambda scores: steps.predict(np.asarray(scores, dtype=float))
+
+
+def cross_fitted(
+    y: ArrayLike, p: ArrayLike, *, fit: Callable = platt, parts: int = 5, seed: int = 0
+) -> NDArray:
+    """Return probabilities for the very rows with labels, each from a curve fitted on the other parts."""
+    y, p = np.asarray(y), np.asarray(p, dtype=float)
+    part = np.random.default_rng(seed).permutation(np.arange(p.size) % min(parts, p.size))
+    probabilities = np.empty(p.size)
+    for k in np.unique(part):
+        inside = part == k
+        probabilities[inside] = fit(y[~inside], p[~inside])(p[inside])
+    return probabilities
+
+
+def shift_prior(probability: ArrayLike, *, old: float, new: float) -> NDArray:
+    """Move calibrated probabilities from the balance `old` to `new` by Bayes' rule."""
+    q, old, new = np.asarray(probability, dtype=float), checked_rate(old), checked_rate(new)
+    if old in (0.0, 1.0):
+        raise ValueError(f"old: a class that is always or never positive (rate {old}) cannot be re-weighted")
+    positive, negative = q * new / old, (1.0 - q) * (1.0 - new) / (1.0 - old)
+    total = positive + negative
+    return np.divide(positive, total, out=q.copy(), where=total > 0)
+
+
+def estimate_prior(
+    probability: ArrayLike, *, old: float, rounds: int = 500, tolerance: float = 1e-7
+) -> float:
+    """Estimate the positive rate of unlabelled rows by EM (Saerens, Latinne & Decaestecker 2002).
+
+    `probability` is calibrated under the balance `old`; the rows may have another one, as long as positives
+    still look like positives.
+    """
+    q = np.asarray(probability, dtype=float)
+    rate = float(q.mean())
+    for _ in range(rounds):
+        last, rate = rate, float(shift_prior(q, old=old, new=rate).mean())
+        if abs(rate - last) < tolerance:
+            break
+    return rate
+
+
+def _logistic_curve(x: NDArray, target: NDArray, *, rounds: int = 50) -> tuple[float, float]:
+    """Minimise the cross-entropy of expit(slope · x + offset) by Newton steps, halved while they overshoot.
+
+    Two unknowns need no general solver: thousands of these fits are behind one table of rules.
+    """
+    at = np.array([0.0, logit(target.mean())])
+    design = np.stack([x, np.ones_like(x)], axis=1)
+
+    def loss(point: NDArray) -> float:
+        z = design @ point
+        return float(np.logaddexp(0.0, z).sum() - target @ z)
+
+    for _ in range(rounds):
+        q = expit(design @ at)
+        curvature = (design * (q * (1 - q))[:, None]).T @ design + 1e-9 * np.eye(2)
+        step = np.linalg.solve(curvature, design.T @ (q - target))
+        while loss(at - step) > loss(at) and np.abs(step).max() > 1e-12:
+            step /= 2
+        at = at - step
+        if np.abs(step).max() < 1e-10:
+            break
+    return float(at[0]), float(at[1])
+
+
+def _log_odds(p: ArrayLike) -> NDArray:
+    return logit(np.clip(np.asarray(p, dtype=float), EDGE, 1 - EDGE))

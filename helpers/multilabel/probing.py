@@ -1,0 +1,338 @@
+"""What a leaderboard gives away: constant-one probes, the integer counts behind rounded scores, their price.
+
+Predict 1 for one class and 0 for the others: a class with b of n positive rows has F1 = 2b / (n + b), and the
+macro average over K classes prints F1 / K. Since b is an integer, a rounded score leaves a handful of counts,
+often one. `Leaderboard` simulates a competition; `write_probes` and `read_scores` serve a real one. Whether
+its rules allow probing is for the organisers to say.
+"""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from helpers.multilabel.scores import macro_f1
+
+# A leaderboard computes in doubles before it rounds: a tie may fall either way by an ulp, never by this much.
+SLACK = Fraction(1, 10**12)
+# Rows off the proportional share and their weight: iterative stratification on ten labels misses by 0 to 2.
+STRATIFIED = {-2: 0.04, -1: 0.25, 0: 1.0, 1: 0.25, 2: 0.04}
+
+
+def positives_from_score(score: float, n_rows: int, n_classes: int, decimals: int) -> range:
+    """Return every count of positive rows that a constant-one probe of one class can have printed as `score`.
+
+    Exact rational arithmetic. Both ends of the rounding interval count, since half-even and half-up are both
+    in use. The range is empty for a score that no count explains.
+
+    >>> list(positives_from_score(0.01258, n_rows=1147, n_classes=10, decimals=5))
+    [77]
+    """
+    low, high = _printed(score, n_rows, n_classes, decimals)
+    if high < 0 or low > 1:
+        return range(0)
+    least, most = _count(max(low, Fraction(0)), n_rows), _count(min(high, Fraction(1)), n_rows)
+    return range(math.ceil(least), math.floor(most) + 1)
+
+
+def probe_score(positives: int | NDArray, n_rows: int, n_classes: int) -> float | NDArray:
+    """Return the unrounded score of a constant-one probe: F1 / classes."""
+    return 2.0 * positives / (n_rows + positives) / n_classes
+
+
+def rows_from_scores(
+    scores: Sequence[float], *, n_classes: int, decimals: int, candidates: range
+) -> list[int]:
+    """Return the row counts under which every probe has an integer count behind it.
+
+    At five decimals a wrong row count survives one probe about one time in ten, so ten probes name the size
+    of a public split that the organisers never published.
+    """
+    n = np.array(candidates)
+    alive = np.ones(n.size, dtype=bool)
+    half = 0.5 * 10.0**-decimals + float(SLACK)
+    for score in scores:
+        low, high = (np.clip(n_classes * (score + sign * half), 0.0, 1.0) for sign in (-1, 1))
+        alive &= np.floor(high * n / (2.0 - high) + 1e-9) >= np.ceil(low * n / (2.0 - low) - 1e-9)
+    return n[alive].tolist()
+
+
+def recover(scores: Mapping[str, float], *, n_rows: int, n_classes: int, decimals: int) -> pd.DataFrame:
+    """Return one row per probed class: score, admissible counts (fewest, most, how many) and share of rows.
+
+    A score that no integer explains raises an error that names the class and the nearest possible scores.
+    """
+    rows = []
+    for name, score in scores.items():
+        counts = positives_from_score(score, n_rows, n_classes, decimals)
+        if not counts:
+            raise ValueError(_impossible(name, score, n_rows, n_classes, decimals))
+        middle = (counts[0] + counts[-1]) / 2
+        rows.append((name, score, counts[0], counts[-1], len(counts), middle / n_rows))
+    return pd.DataFrame(rows, columns=["class", "score", "fewest", "most", "candidates", "rate"])
+
+
+def joint_counts(
+    score: float, *, priors: Sequence[Mapping[int, float]], n_rows: int, n_classes: int, decimals: int
+) -> pd.DataFrame:
+    """Return the count vectors that explain one probe of several classes at once, the likeliest first.
+
+    `priors` gives, per probed class, the believable counts and their weights: see `split_prior`. The frame
+    has one column per class and the posterior `probability`; it is empty where the prior excludes the score.
+    """
+    low, high = _printed(score, n_rows, n_classes, decimals)
+    vectors, totals, weights = _joint(priors, n_rows)
+    inside = (totals >= float(low) - 1e-12) & (totals <= float(high) + 1e-12)
+    frame = pd.DataFrame(vectors[inside], columns=range(len(priors)))
+    frame["probability"] = weights[inside] / max(weights[inside].sum(), 1e-300)
+    return frame.sort_values("probability", ascending=False, ignore_index=True)
+
+
+def split_prior(count: int, *, total: int, n_rows: int, stratified: bool) -> dict[int, float]:
+    """Return how likely each count of positives is in a hidden split, given `count` of `total` training rows.
+
+    Random split: a beta-binomial, wide. Stratified split: the proportional share, give or take two rows.
+    """
+    from scipy.stats import betabinom
+
+    if stratified:
+        centre = round(count / total * n_rows)
+        return {centre + off: w for off, w in STRATIFIED.items() if 0 <= centre + off <= n_rows}
+    prior = betabinom(n_rows, count + 0.5, total - count + 0.5)
+    low, high = int(prior.ppf(1e-4)), int(prior.ppf(1 - 1e-4))
+    return {k: float(prior.pmf(k)) for k in range(low, high + 1)}
+
+
+def probe_bits(priors: Sequence[Mapping[int, float]], *, n_rows: int, n_classes: int, decimals: int) -> float:
+    """Return the expected bits that one probe of these classes buys: the entropy of the score it prints."""
+    _, totals, weights = _joint(priors, n_rows)
+    printed = np.round(totals / n_classes, decimals)
+    _, index = np.unique(printed, return_inverse=True)
+    share = np.bincount(index, weights=weights)
+    share = share[share > 0] / share.sum()
+    return float(-(share * np.log2(share)).sum())
+
+
+def price(groups: Sequence[Sequence[str]], *, daily_limit: int) -> dict[str, int]:
+    """Return what a plan costs: submissions, and days of using up the whole daily limit."""
+    return {"submissions": len(groups), "days": math.ceil(len(groups) / daily_limit)}
+
+
+class SplitTest(NamedTuple):
+    """How far the counts of a hidden split are from proportional, and how often chance comes that close."""
+
+    distance: float  # mean squared standardised deviation; 1 is expected of a random split
+    p_random: float  # share of random splits at least as close to proportional
+
+
+def stratification_test(
+    counts: ArrayLike, *, n_rows: int, labels: NDArray, draws: int = 20_000, seed: int = 0
+) -> SplitTest:
+    """Ask whether hidden `counts` are closer to the training proportions than a random split would be.
+
+    `labels: (rows, classes)` of the training set. Deviations are standardised by their variance under random
+    sampling of both sets; classes that occur together deviate together, so the null distribution is drawn
+    with the correlation of the labels. A small `p_random` says: somebody stratified.
+    """
+    labels = np.asarray(labels, dtype=float)
+    counts, total = np.asarray(counts, dtype=float), len(labels)
+    pooled = (labels.sum(axis=0) + counts) / (total + n_rows)
+    if not ((pooled > 0) & (pooled < 1)).all():
+        raise ValueError(
+            "a class that is always or never positive says nothing about the split; leave it out"
+        )
+    spread = np.sqrt(n_rows * pooled * (1 - pooled) * (1 + n_rows / total))
+    distance = float(np.mean(((counts - n_rows * labels.mean(axis=0)) / spread) ** 2))
+    rng = np.random.default_rng(seed)
+    null = rng.multivariate_normal(np.zeros(counts.size), np.corrcoef(labels.T), size=draws, method="eigh")
+    closer = np.count_nonzero((null**2).mean(axis=1) <= distance)
+    return SplitTest(distance, (closer + 1) / (draws + 1))
+
+
+@dataclass
+class Leaderboard:
+    """A simulated competition: rounded public scores, a daily limit, private scores kept until the end.
+
+    `gold: (rows, classes)`, `public: (rows,)` true for the rows behind the public score.
+    """
+
+    gold: NDArray
+    public: NDArray[np.bool_]
+    metric: Callable[[NDArray, NDArray], float] = macro_f1
+    decimals: int = 5
+    daily_limit: int = 5
+    today: int = field(default=0, init=False)
+    days: int = field(default=1, init=False)
+    history: list[tuple[str, float, float]] = field(default_factory=list, init=False)
+
+    def __post_init__(self):
+        self.gold, self.public = np.asarray(self.gold), np.asarray(self.public, dtype=bool)
+        if len(self.gold) != len(self.public) or not self.public.any() or self.public.all():
+            raise ValueError("public must mark some, not all, of the rows of gold as public")
+
+    def submit(self, predicted: NDArray, name: str = "") -> float:
+        """Return the public score, rounded; refuse when today's submissions are used up."""
+        if np.shape(predicted) != self.gold.shape:
+            raise ValueError(f"submission: expected shape {self.gold.shape}, got {np.shape(predicted)}")
+        if self.today == self.daily_limit:
+            raise ValueError(f"{self.daily_limit} submissions a day: call next_day() before the next one")
+        self.today += 1
+        hidden = ~self.public
+        score = round(self.metric(self.gold[self.public], predicted[self.public]), self.decimals)
+        self.history.append((name, score, self.metric(self.gold[hidden], predicted[hidden])))
+        return score
+
+    def next_day(self) -> None:
+        """Start a day with a fresh limit."""
+        self.today, self.days = 0, self.days + 1
+
+    def reveal(self) -> pd.DataFrame:
+        """Close the competition: public and private score of every submission."""
+        return pd.DataFrame(self.history, columns=["submission", "public", "private"])
+
+
+def probe(board: Leaderboard, groups: Mapping[str, Sequence[int]]) -> dict[str, float]:
+    """Submit one constant-one probe per named group of class columns, a new day whenever the limit is met."""
+    scores = {}
+    for name, columns in groups.items():
+        if board.today == board.daily_limit:
+            board.next_day()
+        predicted = np.zeros_like(board.gold)
+        predicted[:, list(columns)] = 1
+        scores[name] = board.submit(predicted, name=f"probe {name}")
+    return scores
+
+
+def resolution(gold: NDArray, classes: Sequence[str], *, decimals: Sequence[int] = (3, 4, 5)) -> pd.DataFrame:
+    """Return one row per class: its true count among public rows, and how many counts a probe leaves open.
+
+    `gold: (rows, classes)` of the public rows; one column per number of decimals the leaderboard prints.
+    """
+    n_rows, n_classes = gold.shape
+    rows = []
+    for name, count in zip(classes, gold.sum(axis=0).tolist(), strict=True):
+        score = probe_score(count, n_rows, n_classes)
+        left = {d: positives_from_score(round(score, d), n_rows, n_classes, d) for d in decimals}
+        rows.append({"class": name, "positives": count} | {f"{d} decimals": len(left[d]) for d in decimals})
+    return pd.DataFrame(rows)
+
+
+def compare_plans(
+    board: Leaderboard, labels: NDArray, *, sizes: Sequence[int] = (1, 2, 5), stratified: bool = True
+) -> pd.DataFrame:
+    """Probe `board` with one, two or five classes per submission; return price, bits and counts recovered.
+
+    `labels: (rows, classes)` of the training set give the prior. Rare classes are put together with frequent
+    ones, whose counts move the score by different steps.
+    """
+    n_rows, n_classes = int(board.public.sum()), board.gold.shape[1]
+    truth = board.gold[board.public].sum(axis=0)
+    priors = [
+        split_prior(int(count), total=len(labels), n_rows=n_rows, stratified=stratified)
+        for count in labels.sum(axis=0)
+    ]
+    options = {"n_rows": n_rows, "n_classes": n_classes, "decimals": board.decimals}
+    rows = []
+    for size in sizes:
+        groups = spread_groups(labels.mean(axis=0), size)
+        scores = probe(board, {str(i): group for i, group in enumerate(groups)})
+        right, bits = 0, 0.0
+        for group, score in zip(groups, scores.values(), strict=True):
+            own = [priors[c] for c in group]
+            found = joint_counts(score, priors=own, **options)
+            right += int((found.iloc[0, : len(group)] == truth[group]).sum()) if len(found) else 0
+            bits += probe_bits(own, **options)
+        cost = price(groups, daily_limit=board.daily_limit)
+        rows.append({"classes per probe": size, **cost, "bits": bits, "counts recovered": right})
+    return pd.DataFrame(rows)
+
+
+def spread_groups(rates: ArrayLike, size: int) -> list[list[int]]:
+    """Divide classes into groups of `size`, each from the rarest to the most frequent.
+
+    >>> spread_groups([0.5, 0.1, 0.3, 0.2], 2)
+    [[1, 2], [3, 0]]
+    """
+    order = np.argsort(np.asarray(rates), kind="stable")
+    groups = -(-order.size // size)
+    return [order[start::groups].tolist() for start in range(groups)]
+
+
+def write_probes(sample_submission: Path, folder: Path) -> list[Path]:
+    """Write one probe file per class from a competition's sample submission; return the paths.
+
+    The first column holds the ids, every other column is a class. `scores.csv` is written beside the probes,
+    with an empty score per probe to fill in from the leaderboard.
+    """
+    sample = pd.read_csv(sample_submission)
+    ids, *classes = sample.columns
+    if not classes or sample[ids].duplicated().any():
+        raise ValueError(f"{sample_submission}: expected a column of unique ids, then one column per class")
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for name in classes:
+        blank = {other: int(other == name) for other in classes}
+        paths.append(folder / f"probe_{len(paths):02d}.csv")
+        sample.assign(**blank).to_csv(paths[-1], index=False)
+    sheet = pd.DataFrame({"file": [path.name for path in paths], "class": classes, "score": ""})
+    sheet.to_csv(folder / "scores.csv", index=False)
+    return paths
+
+
+def read_scores(path: Path) -> dict[str, float]:
+    """Read the filled-in `scores.csv` back as {class: score}; refuse gaps and what is no score."""
+    sheet = pd.read_csv(path, dtype={"class": str, "score": str})
+    if missing := {"class", "score"} - set(sheet.columns):
+        raise ValueError(
+            f"{path}: no column {', '.join(sorted(missing))}; keep the header write_probes wrote"
+        )
+    scores = pd.to_numeric(sheet["score"], errors="coerce")
+    bad = sheet.loc[~scores.between(0, 1), "class"].tolist()
+    if bad:
+        raise ValueError(f"{path}: expected a score between 0 and 1 for every probe; check {', '.join(bad)}")
+    return dict(zip(sheet["class"], scores.tolist(), strict=True))
+
+
+def _printed(score: float, n_rows: int, n_classes: int, decimals: int) -> tuple[Fraction, Fraction]:
+    """Return the closed interval of F1 sums (over classes) that print as `score`."""
+    if n_rows < 1 or n_classes < 1 or decimals < 0:
+        raise ValueError(
+            f"expected n_rows and n_classes of at least 1 and decimals of at least 0, "
+            f"got {n_rows}, {n_classes}, {decimals}"
+        )
+    if not math.isfinite(score):
+        raise ValueError(f"score: expected a finite number, got {score!r}")
+    exact = Fraction(str(score))  # the decimal digits that were printed, not their nearest double
+    half = Fraction(1, 2 * 10**decimals) + SLACK
+    return n_classes * (exact - half), n_classes * (exact + half)
+
+
+def _count(f1: Fraction, n_rows: int) -> Fraction:
+    """Invert F1 = 2b / (n + b)."""
+    return f1 * n_rows / (2 - f1)
+
+
+def _impossible(name: str, score: float, n_rows: int, n_classes: int, decimals: int) -> str:
+    f1 = min(max(Fraction(str(score)) * n_classes, Fraction(0)), Fraction(1))
+    below = min(math.floor(_count(f1, n_rows)), n_rows - 1)
+    near = (f"{probe_score(b, n_rows, n_classes):.{decimals}f} ({b} positives)" for b in (below, below + 1))
+    return (
+        f"{name}: no whole number of positives among {n_rows} rows and {n_classes} classes prints {score} at "
+        f"{decimals} decimals; the nearest are {' and '.join(near)}. "
+        f"Check the score, the row count and the number of decimals"
+    )
+
+
+def _joint(priors: Sequence[Mapping[int, float]], n_rows: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Return all count vectors of the priors' product, their F1 sums and their weights."""
+    vectors = np.array(list(product(*priors)), dtype=int)
+    f1 = [2.0 * vectors[:, i] / (n_rows + vectors[:, i]) for i in range(len(priors))]
+    weights = np.array([math.prod(w) for w in product(*(prior.values() for prior in priors))])
+    return vectors, np.sum(f1, axis=0), weights

@@ -1,9 +1,0 @@
-"""What a data set holds before any model sees it: the functions behind notebook 01, by kind of data.
-
-Data sets from `helpers.corpora` go in, frames and intervals come out; nothing is drawn or trained here.
-"""
-
-from helpers.profiles import documents, entities, posts, relations, texts
-from helpers.profiles.scope import Scope
-
-__all__ = ["Scope", "documents", "entities", "posts", "relations", "texts"]

@@ -1,0 +1,113 @@
+"""What the two entity types say about the relation: masks and priors, added to the logits.
+
+A constraint gives each row a bias (n, 30): 0 where a label is allowed, BLOCKED elsewhere, or a log prior.
+The same array serves at training (`label_bias` of a row) and at decoding (added to saved logits).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from helpers.corpora.labels import NO_RELATION, RELATIONS
+
+BLOCKED = -1e4  # minus infinity that still multiplies: exp(BLOCKED) is 0 in float32 and float64
+PREFIX = {"PER": "per", "ORG": "org"}
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class TypeConstraint:
+    """A bias (30,) per pair of subject and object type.
+
+    Pairs that the training data never showed take `unseen`: by default everything is allowed, because a mask
+    learned elsewhere has no ground to forbid anything there.
+    """
+
+    biases: Mapping[Pair, np.ndarray]
+    unseen: float = 0.0
+
+    def bias(self, pairs: Sequence[Pair]) -> np.ndarray:
+        """Look the rows' biases up: (n, 30)."""
+        unseen = np.full(len(RELATIONS), self.unseen)
+        return np.stack([self.biases.get(tuple(pair), unseen) for pair in pairs])
+
+    def without_fallback(self) -> "TypeConstraint":
+        """Block every label of an unseen pair: the published rule, as a control."""
+        return TypeConstraint(self.biases, BLOCKED)
+
+
+def type_pairs(rows) -> list[Pair]:
+    """List the (subject type, object type) of every row of a relation data set."""
+    return [
+        (subject["type"], object["type"])
+        for subject, object in zip(rows["subject_entity"][:], rows["object_entity"][:], strict=True)
+    ]
+
+
+def prefix_constraint(pairs: Sequence[Pair]) -> TypeConstraint:
+    """Allow a person per:… and an organisation org:…, for every pair that occurs in `pairs`."""
+    return TypeConstraint(
+        {
+            pair: _mask([name.startswith(PREFIX[pair[0]]) for name in RELATIONS])
+            for pair in set(pairs)
+            if pair[0] in PREFIX
+        }
+    )
+
+
+def learned_constraint(pairs: Sequence[Pair], gold: Sequence[int], *, at_least: int = 1) -> TypeConstraint:
+    """Allow the labels that a type pair carried `at_least` times in training, and always no_relation."""
+    return TypeConstraint({pair: _mask(row >= at_least) for pair, row in _counts(pairs, gold).items()})
+
+
+def log_prior(pairs: Sequence[Pair], gold: Sequence[int], *, smoothing: float = 0.5) -> TypeConstraint:
+    """Give each type pair the log of its smoothed label shares: the soft form of the mask."""
+    return TypeConstraint(
+        {
+            pair: np.log((row + smoothing) / (row + smoothing).sum())
+            for pair, row in _counts(pairs, gold).items()
+        }
+    )
+
+
+def blocked(gold: Sequence[int], bias: np.ndarray) -> np.ndarray:
+    """Tell which rows can no longer be right: (n,) bool, the ceiling that a mask puts on recall."""
+    return bias[np.arange(len(gold)), np.asarray(gold)] <= BLOCKED
+
+
+def blocked_table(train, dev, *, thresholds: Sequence[int] = (1, 2, 5, 10, 20)):
+    """Count the dev rows whose gold label a mask blocks, with and without the fallback for unseen pairs."""
+    import pandas as pd
+
+    pairs, gold, dev_pairs = type_pairs(train), train["label"][:], type_pairs(dev)
+    masks = {"prefix": prefix_constraint(pairs)}
+    masks |= {f"pair seen ≥ {k}": learned_constraint(pairs, gold, at_least=k) for k in thresholds}
+    rows = [
+        {
+            "mask": name,
+            "blocked": int(blocked(dev["label"][:], mask.bias(dev_pairs)).sum()),
+            "blocked_without_fallback": int(
+                blocked(dev["label"][:], mask.without_fallback().bias(dev_pairs)).sum()
+            ),
+            "labels_allowed": float((mask.bias(dev_pairs) > BLOCKED).sum(axis=1).mean()),
+            "dev_rows": len(dev),
+        }
+        for name, mask in masks.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def _mask(allowed: Sequence[bool]) -> np.ndarray:
+    bias = np.where(allowed, 0.0, BLOCKED)
+    bias[NO_RELATION] = 0.0
+    return bias
+
+
+def _counts(pairs: Sequence[Pair], gold: Sequence[int]) -> dict[Pair, np.ndarray]:
+    if len(pairs) != len(gold):
+        raise ValueError(f"{len(pairs)} type pairs for {len(gold)} labels; take both from the same rows")
+    counts: dict[Pair, np.ndarray] = {}
+    for pair, label in zip(pairs, gold, strict=True):
+        counts.setdefault(tuple(pair), np.zeros(len(RELATIONS)))[label] += 1
+    return counts

@@ -1,0 +1,81 @@
+"""One label covers most rows, and not the same share in training and in use: weights, draws, priors.
+
+Everything is about single-label rows over RELATIONS. Thresholds for multi-label scores are in `thresholds`.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from helpers.corpora.labels import NO_RELATION, RELATIONS
+
+
+def label_shares(gold: Sequence[int], *, smoothing: float = 1.0) -> np.ndarray:
+    """Give the smoothed share of each label: (30,), never 0."""
+    counts = np.bincount(gold, minlength=len(RELATIONS)) + smoothing
+    return counts / counts.sum()
+
+
+def class_weights(gold: Sequence[int], *, power: float = 0.5) -> list[float]:
+    """Weigh labels by share ** -power, scaled so that the mean weight over rows is 1.
+
+    0 leaves the loss alone, 1 gives every class the same total weight.
+    """
+    shares = label_shares(gold)
+    weights = shares**-power
+    return (weights / weights[np.asarray(gold)].mean()).tolist()
+
+
+def hard_negative_weights(gold: Sequence[int], probs: np.ndarray, *, strength: float = 1.0) -> np.ndarray:
+    """Weigh rows for sampling: (n,), mean 1 over the no_relation rows, 1 for every relation.
+
+    `probs` (n, 30) come from a model that did not train on these rows. A negative counts
+    ((1 - p(no_relation)) / mean) ** strength: the more it looks like a relation, the more often it is drawn.
+    """
+    gold, weights = np.asarray(gold), np.ones(len(gold))
+    negative = gold == NO_RELATION
+    if negative.any():
+        doubt = np.clip(1 - np.asarray(probs)[negative, NO_RELATION], 1e-6, 1) ** strength
+        weights[negative] = doubt / doubt.mean()
+    return weights
+
+
+def draw_by_weight(weights: np.ndarray, *, seed: int = 0) -> Callable[[int], np.ndarray]:
+    """Return a drawer for `training.fit`: epoch → as many rows as there are, each about `weight` times.
+
+    Systematic sampling: a row of weight 2.5 comes two or three times, one of weight 1 exactly once.
+    """
+    steps = np.cumsum(np.asarray(weights, dtype=float) * len(weights) / np.sum(weights))
+
+    def draw(epoch: int) -> np.ndarray:
+        points = np.arange(len(steps)) + np.random.default_rng([seed, epoch]).random()
+        return np.minimum(np.searchsorted(steps, points, side="right"), len(steps) - 1)
+
+    return draw
+
+
+def adjust_prior(logits: np.ndarray, *, old: np.ndarray, new: np.ndarray) -> np.ndarray:
+    """Move logits (n, 30) from label shares `old` to `new` by Bayes' rule."""
+    return np.asarray(logits) + np.log(new) - np.log(old)
+
+
+def estimate_shares(logits: np.ndarray, *, old: np.ndarray, rounds: int = 200) -> np.ndarray:
+    """Estimate the label shares of unlabelled rows by Saerens' EM: (30,).
+
+    Right as far as softmax(logits) are calibrated probabilities under the shares `old`.
+    """
+    new = np.asarray(old, dtype=float)
+    for _ in range(rounds):
+        updated = softmax(adjust_prior(logits, old=old, new=new)).mean(axis=0)
+        updated = np.maximum(updated, 1e-9)
+        if np.abs(updated - new).max() < 1e-7:
+            return updated
+        new = updated
+    return new
+
+
+def softmax(logits: np.ndarray) -> np.ndarray:
+    """Turn logits (n, k) into probabilities, in double precision."""
+    from scipy.special import softmax as normalised
+
+    return normalised(np.asarray(logits, dtype=float), axis=1)

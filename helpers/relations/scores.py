@@ -1,0 +1,144 @@
+"""KLUE-RE's labels and official scores, with what their intervals need.
+
+Scores are percentages. `micro_f1` leaves `no_relation` out of the average, `auprc` keeps it in: so do the
+official definitions. Type constraints live in `constraints`, baselines in `baselines`.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from helpers.corpora.labels import NO_RELATION, RELATIONS
+from helpers.statistics import resamples
+
+
+def micro_f1(gold: Sequence[int], pred: Sequence[int]) -> float:
+    """Score label ids by micro-F1 ×100 over the 29 relations; `no_relation` is no class of its own.
+
+    >>> micro_f1([0, 1, 2], [0, 1, 0])  # precision 1/1, recall 1/2
+    66.66666666666667
+    """
+    return float(f1_of_counts(relation_counts(gold, pred).sum(axis=0)))
+
+
+def relation_counts(gold: Sequence[int], pred: Sequence[int]) -> np.ndarray:
+    """Give each row's (true positive, predicted positive, gold positive): (n, 3), the sums that F1 needs."""
+    gold, pred = _labels(gold, "gold"), _labels(pred, "pred")
+    if len(gold) != len(pred):
+        raise ValueError(f"gold has {len(gold)} rows but pred has {len(pred)}; score the same rows")
+    gold_positive, pred_positive = gold != NO_RELATION, pred != NO_RELATION
+    return np.stack([gold_positive & (gold == pred), pred_positive, gold_positive], axis=1).astype(np.int64)
+
+
+def f1_of_counts(counts: np.ndarray) -> np.ndarray:
+    """Turn summed counts (…, 3) into micro-F1 ×100 (…); nothing gold and nothing predicted scores 0."""
+    counts = np.asarray(counts, dtype=float)
+    positives = counts[..., 1] + counts[..., 2]
+    return 200.0 * counts[..., 0] / np.where(positives > 0, positives, 1.0)
+
+
+def auprc(gold: Sequence[int], probs: np.ndarray) -> float:
+    """Score probabilities (n, 30) by the mean ×100 of 30 trapezoidal areas under precision and recall.
+
+    A class absent from `gold` counts 50, as scikit-learn's curve gives it: recall 1 at precision 0, then the
+    point (0, 1).
+    """
+    return float(class_auprc(gold, probs).mean())
+
+
+def class_auprc(gold: Sequence[int], probs: np.ndarray) -> np.ndarray:
+    """Give each class's area under its precision-recall curve, ×100: (30,)."""
+    gold, probs = _scored(gold, probs)
+    return np.array([_area(steps) for steps in _steps(gold, probs)]) * 100
+
+
+def auprc_resamples(
+    gold: Sequence[int],
+    probs: np.ndarray,
+    *,
+    samples: int = 200,
+    clusters: Sequence | None = None,
+    seed: int = 0,
+) -> np.ndarray:
+    """Bootstrap every class's area ×100: (samples, 30); average over axis 1 for the official score.
+
+    Each class is sorted once and the resamples are weights on the sorted rows. The same seed draws the same
+    rows, so two systems' resamples of one test set are paired. `clusters` names the unit that is drawn, one
+    per row (a sentence, an entity pair); rows by default.
+    """
+    gold, probs = _scored(gold, probs)
+    names, units = np.unique(np.arange(len(gold)) if clusters is None else clusters, return_inverse=True)
+    if len(units) != len(gold):
+        raise ValueError(f"clusters has {len(units)} entries but gold has {len(gold)} rows; name one per row")
+    draws = np.concatenate(list(resamples(len(names), samples, seed)))
+    weights = draws[:, units].T.astype(np.float32)
+    return 100 * np.stack([_weighted_area(gold == c, p, weights) for c, p in enumerate(probs.T)], axis=1)
+
+
+def _labels(values: Sequence[int], name: str) -> np.ndarray:
+    labels = np.asarray(values)
+    if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a list of label ids, got {labels.dtype} of shape {labels.shape}")
+    if not 0 <= labels.min() <= labels.max() < len(RELATIONS):
+        raise ValueError(f"{name} must hold ids 0 to 29, got {labels.min()} to {labels.max()}; see RELATIONS")
+    return labels
+
+
+def _scored(gold: Sequence[int], probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    gold, probs = _labels(gold, "gold"), np.asarray(probs)
+    if probs.shape != (len(gold), len(RELATIONS)):
+        raise ValueError(f"probs must be ({len(gold)}, 30), one row per gold label, got {probs.shape}")
+    if not np.isfinite(probs).all():
+        raise ValueError("probs holds NaN or infinity; apply softmax to finite logits first")
+    return gold, probs
+
+
+def _steps(gold: np.ndarray, probs: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+    """Yield, class by class, the curve's points where recall moves: only the positives' own scores do that.
+
+    Each is (tp, ranked, tp_before, ranked_before): hits and rows at scores >= s, and at scores > s.
+    """
+    for c in range(len(RELATIONS)):
+        ranked, hits = np.sort(probs[:, c]), np.sort(probs[gold == c, c])
+        at = np.unique(hits)[::-1]
+        yield (
+            len(hits) - np.searchsorted(hits, at),
+            len(ranked) - np.searchsorted(ranked, at),
+            len(hits) - np.searchsorted(hits, at, side="right"),
+            len(ranked) - np.searchsorted(ranked, at, side="right"),
+        )
+
+
+def _area(steps: tuple[np.ndarray, ...]) -> float:
+    tp, ranked, tp_before, ranked_before = steps
+    if not len(tp):
+        return 0.5
+    heights = tp / ranked + _precision(tp_before, ranked_before)
+    return float(((tp - tp_before) * heights).sum() / (2 * tp[-1]))
+
+
+def _precision(tp: np.ndarray, ranked: np.ndarray) -> np.ndarray:
+    """Divide, with 1 where nothing is ranked yet: every curve starts at recall 0, precision 1."""
+    return np.divide(tp, ranked, out=np.ones(np.shape(tp)), where=ranked > 0)
+
+
+def _weighted_area(positive: np.ndarray, scores: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Give the area per column of `weights` (n, samples), where row i counts weights[i] times."""
+    if not positive.any():
+        return np.full(weights.shape[1], 0.5)
+    order = np.argsort(-scores, kind="stable")
+    ranked, hits = -scores[order], np.unique(-scores[positive])
+    starts, stops = np.searchsorted(ranked, hits), np.searchsorted(ranked, hits, side="right")
+    before, after = _sums_before(weights[order], np.stack([starts, stops]))
+    gained = np.add.reduceat(weights[order] * positive[order, None], starts, axis=0, dtype=float)
+    tp = np.cumsum(gained, axis=0)
+    heights = _precision(tp, after) + _precision(tp - gained, before)
+    return np.where(tp[-1] > 0, (gained * heights).sum(axis=0) / (2 * np.maximum(tp[-1], 1)), 0.5)
+
+
+def _sums_before(rows: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Sum `rows` (n, m) before each index in `at`: (*at.shape, m), without a running sum of every row."""
+    cuts = np.unique(at[at > 0])
+    parts = np.add.reduceat(rows[: cuts[-1]], np.append(0, cuts[:-1]), axis=0, dtype=float)
+    sums = np.concatenate([np.zeros_like(parts[:1]), np.cumsum(parts, axis=0)])
+    return sums[np.searchsorted(cuts, at) + (at > 0)]

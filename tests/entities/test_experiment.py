@@ -1,0 +1,151 @@
+"""Training one tagger: labels by offsets, every reading written, frozen bodies, the study's scorer."""
+
+import numpy as np
+import pytest
+import torch
+from pytest import approx
+
+from helpers.corpora.labels import TAGS
+from helpers.entities import experiment, scores
+from helpers.entities.experiment import Part
+from helpers.entities.scores import Tagged
+
+SIZE = {"hidden": 16, "layers": 1, "bigrams": 64, "dropout": 0.0}
+SETTINGS = {
+    "encoder": "bilstm", "tokenizer": "train:character", **SIZE, "peak_lr": 0.05, "batch_rows": 4, "seed": 1,
+    "schedule": "cosine-first-epoch", "outside_weight": 1.0, "frozen": False,
+}  # fmt: skip
+AVERAGES = {"swa_start": 2, "ema_decay": 0.5, "lawa_last": 1}
+
+
+def easy(rows, seed):
+    """Sentences in which 김 or 이 and the next character are a person, and nothing else is an entity."""
+    rng = np.random.default_rng(seed)
+    sentences, tags = [], []
+    for _ in range(rows):
+        before, after = ("".join(rng.choice(list("가나다 라마"), size=rng.integers(1, 5))) for _ in range(2))
+        name = rng.choice(["김", "이"]) + rng.choice(list("바사아"))
+        sentences.append(f"가{before}{name}{after}라")
+        tags.append(scores.tag_spans([(len(before) + 1, len(before) + 3, "PS")], len(sentences[-1])))
+    return Part(sentences, scores.encode(tags))
+
+
+@pytest.fixture(scope="module")
+def parts():
+    return {"train": easy(60, 0), "valid": easy(15, 1), "dev": easy(20, 2)}
+
+
+@pytest.fixture(scope="module")
+def encodings(parts):
+    return experiment.encode_parts(parts, ["train:character"], size=100)
+
+
+def train(parts, encodings, folder, **changes):
+    settings = SETTINGS | {"epochs": 3, "averages": AVERAGES} | changes
+    result = experiment.train_tagger(**settings, parts=parts, encodings=encodings, folder=folder)
+    with np.load(folder / "predictions.npz", allow_pickle=False) as arrays:
+        return result, dict(arrays)
+
+
+@pytest.fixture(scope="module")
+def trained(parts, encodings, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run")
+    return *train(parts, encodings, folder), folder
+
+
+def test_tokens_carry_the_tag_of_their_first_character(parts, encodings):
+    encoded = encodings["train:character"].parts["dev"]
+    solid = scores.without_spaces(parts["dev"].gold, parts["dev"].sentences)
+    assert np.array_equal(encoded.labels[encoded.labels >= 0], solid.ids)
+
+
+def test_it_learns_and_writes_every_reading(parts, trained):
+    result, arrays, folder = trained
+    systems = ["last", "swa", "ema", "lawa", "soup", "epoch_1", "epoch_2"]
+    tags = {f"{part}_{system}" for part in ("valid", "dev") for system in systems}
+    logits = {f"{part}_{system}_logits" for part in ("valid", "dev") for system in experiment.ENSEMBLED}
+    assert set(arrays) == tags | logits
+    assert len(result["epoch_valid"]) == 3 and result["epoch_valid"][-1] > 90
+    last = Tagged(arrays["dev_last"], parts["dev"].gold.bounds)
+    assert scores.entity_f1(parts["dev"].gold, last) > 90
+    assert sorted(path.name for path in folder.iterdir()) == ["model", "predictions.npz"]
+
+
+def test_validation_f1_is_that_of_the_written_tags(parts, trained):
+    result, arrays, _ = trained
+    found = Tagged(arrays["valid_last"], parts["valid"].gold.bounds)
+    gold, solid = (scores.without_spaces(t, parts["valid"].sentences) for t in (parts["valid"].gold, found))
+    assert scores.entity_f1(gold, solid) == approx(result["epoch_valid"][-1])
+
+
+def test_averages_of_one_checkpoint_are_that_checkpoint(parts, encodings, tmp_path):
+    _, arrays = train(parts, encodings, tmp_path, epochs=2)  # SWA starts at the last epoch, LAWA keeps one
+    for system in ("swa", "lawa"):
+        assert np.array_equal(arrays[f"dev_{system}"], arrays["dev_last"])
+    assert np.array_equal(arrays["dev_swa_logits"], arrays["dev_last_logits"])
+
+
+def test_the_same_seed_gives_the_same_bits(parts, encodings, tmp_path, trained):
+    _, arrays = train(parts, encodings, tmp_path)
+    assert all(np.array_equal(arrays[name], trained[1][name]) for name in arrays)
+
+
+def test_a_plain_run_keeps_the_last_weights_only(parts, encodings, tmp_path):
+    _, arrays = train(parts, encodings, tmp_path, epochs=1, averages={})
+    assert set(arrays) == {"valid_last", "dev_last", "valid_last_logits", "dev_last_logits"}
+
+
+def test_a_frozen_tagger_trains_its_head_only(encodings):
+    tokenizer = encodings["train:character"].tokenizer
+    net = experiment.build_tagger("bilstm", tokenizer, **SIZE, outside_weight=1.0, frozen=True, seed=0)
+    assert {n.split(".")[0] for n, p in net.named_parameters() if p.requires_grad} == {"head"}
+
+
+def test_states_of_a_bilstm_are_dropped_once(encodings):
+    sizes = SIZE | {"dropout": 0.4, "outside_weight": 1.0, "frozen": False, "seed": 0}
+    net = experiment.build_tagger("bilstm", encodings["train:character"].tokenizer, **sizes)
+    assert net.config.encoder.dropout == 0.4 and net.config.head_dropout == 0.0
+
+
+def test_a_sentence_too_long_for_the_model_is_an_error_that_names_it(encodings):
+    data = encodings["train:character"]
+    long = experiment.encode_part(
+        data.tokenizer, Part(["가", "가" * 600], scores.encode([["O"], ["O"] * 600]))
+    )
+    sizes = SIZE | {"outside_weight": 1.0, "frozen": False, "seed": 0}
+    net = experiment.build_tagger("roberta", data.tokenizer, **sizes)
+    with pytest.raises(ValueError, match=r"dev, sentence 1: 60\d tokens but the model reads"):
+        experiment.check_lengths(net, experiment.Encoding(data.tokenizer, {"dev": long}))
+    experiment.check_lengths(experiment.build_tagger("bilstm", data.tokenizer, **sizes), data)
+
+
+def test_the_weight_of_outside_is_in_the_loss(encodings):
+    tokenizer, losses = encodings["train:character"].tokenizer, []
+    for weight in (1.0, 0.5):
+        net = experiment.build_tagger(
+            "bilstm", tokenizer, **SIZE, outside_weight=weight, frozen=False, seed=0
+        )
+        ids, labels = torch.tensor([[5, 6]]), torch.full((1, 2), TAGS.index("O"))
+        losses.append(float(net.eval()(ids, torch.ones_like(ids), labels=labels).loss.detach()))
+    assert losses[1] == approx(losses[0] / 2)
+
+
+def test_a_saved_encoder_is_loaded_with_its_own_tokenizer(parts, tmp_path):
+    from helpers.learning import encoders
+    from helpers.text import tokenizers
+
+    saved = tmp_path / "encoder"
+    tokenizer = tokenizers.load_tokenizer("train:wordpiece", texts=parts["train"].sentences, size=100)
+    size = {"vocab_size": len(tokenizer), "pad_id": tokenizer.pad_token_id, "hidden": 32, "layers": 1}
+    body = encoders.encoder("roberta", **size, seed=3)
+    body.save_pretrained(saved)
+    tokenizer.save_pretrained(saved)
+    encodings = experiment.encode_parts(parts, [str(saved)], size=0)
+    net = experiment.build_tagger(
+        str(saved), encodings[str(saved)].tokenizer, **SIZE, outside_weight=1.0, frozen=False, seed=0
+    )
+    loaded = net.encoder.get_input_embeddings().weight
+    assert torch.equal(loaded, body.get_input_embeddings().weight)
+    (run := tmp_path / "run").mkdir()
+    changes = {"encoder": str(saved), "tokenizer": str(saved), "epochs": 1, "averages": {}}
+    assert "dev_last" in train(parts, encodings, run, **changes)[1]

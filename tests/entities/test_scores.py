@@ -1,0 +1,214 @@
+"""Entity scores against seqeval and scikit-learn, tags and spans as inverses, errors that name the row."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest import approx
+
+from helpers.corpora.labels import TAG_TYPES, TAGS
+from helpers.entities import scores
+
+PERFECT = [["B-PS", "I-PS", "O", "B-LC"], ["O", "B-QT"]]
+
+tag_rows = st.lists(st.lists(st.sampled_from(TAGS), max_size=12), min_size=1, max_size=8)
+
+
+@st.composite
+def gold_and_pred(draw):
+    gold = draw(tag_rows)
+    tag = st.sampled_from(TAGS)
+    return gold, [[draw(st.one_of(st.just(t), tag)) for t in row] for row in gold]
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@settings(max_examples=100, deadline=None)
+@given(pair=gold_and_pred())
+def test_entity_f1_equals_seqeval(average, pair):
+    gold, pred = pair
+    ours = scores.entity_f1(gold, pred, average=average)
+    if scores.entity_counts(gold, pred).sum() == 0:  # seqeval warns and gives nan
+        assert np.isnan(ours) if average == "macro" else ours == 0.0
+    else:
+        assert ours == approx(_seqeval(gold, pred, average), abs=1e-9)
+
+
+@pytest.mark.parametrize("include_outside", [True, False])
+@settings(max_examples=100, deadline=None)
+@given(pair=gold_and_pred())
+def test_char_f1_equals_scikit_learn(include_outside, pair):
+    from sklearn.metrics import f1_score
+
+    gold, pred = (list(chain.from_iterable(rows)) for rows in pair)
+    labels = list(TAGS if include_outside else TAGS[:-1])
+    ours = scores.char_f1(*pair, include_outside=include_outside)
+    if not gold:
+        assert ours == 100.0
+    else:
+        wanted = 100 * f1_score(gold, pred, labels=labels, average="macro", zero_division=1)
+        assert ours == approx(wanted, abs=1e-9)
+
+
+def _seqeval(gold, pred, average="macro"):
+    from seqeval.metrics import f1_score
+    from seqeval.scheme import IOB2
+
+    return 100 * f1_score(gold, pred, average=average, mode="strict", scheme=IOB2, zero_division=0)
+
+
+def test_by_hand():
+    pred = [["B-PS", "O", "O", "B-LC"], ["O", "B-QT"]]
+    assert scores.entity_f1(PERFECT, pred) == approx(200 / 3)  # PS 0, LC 100, QT 100
+    assert scores.entity_f1(PERFECT, pred, average="micro") == approx(200 / 3)
+    # I-PS is missed and O gains one: ten tags right or absent, I-PS 0, O 2·2 / (2 + 3), B- tags 100.
+    assert scores.char_f1(PERFECT, pred) == approx((11 * 100 + 0 + 80) / 13)
+    assert scores.char_f1(PERFECT, pred, include_outside=False) == approx(1100 / 12)
+
+
+def test_perfect_and_hopeless():
+    nothing = [["O"] * len(row) for row in PERFECT]
+    assert scores.entity_f1(PERFECT, PERFECT) == scores.char_f1(PERFECT, PERFECT) == 100.0
+    assert scores.entity_f1(PERFECT, nothing) == 0.0
+
+
+def test_an_entity_never_crosses_into_the_next_sentence():
+    assert scores.entity_f1([["B-PS"], ["I-PS"]], [["B-PS"], ["O"]]) == 100.0
+
+
+def test_empty_sentences_are_counted_as_rows():
+    counts = scores.entity_counts([[], ["B-PS"], []], [[], ["B-PS"], []])
+    assert counts.shape == (3, 18)
+    assert counts.sum(1).tolist() == [0, 3, 0]
+
+
+@settings(max_examples=100, deadline=None)
+@given(pair=gold_and_pred())
+def test_counts_add_up_over_sentences(pair):
+    gold, pred = pair
+    for count in (scores.entity_counts, scores.char_counts):
+        together = count(gold, pred)
+        alone = [count([g], [p])[0] for g, p in zip(gold, pred, strict=True)]
+        assert np.array_equal(together, np.array(alone).reshape(together.shape))
+    assert scores.char_counts(gold, pred).sum() >= 2 * sum(map(len, gold))
+
+
+@settings(max_examples=100, deadline=None)
+@given(rows=tag_rows)
+def test_encode_and_decode_are_inverse(rows):
+    tagged = scores.encode(rows)
+    assert scores.decode(tagged) == rows
+    assert scores.encode(tagged) is tagged
+    ids = [[TAGS.index(tag) for tag in row] for row in rows]
+    assert all(map(np.array_equal, scores.from_ids(ids), tagged))
+
+
+def test_spans_follow_strict_iob2():
+    tags = ["I-PS", "B-PS", "I-PS", "I-LC", "B-LC", "B-LC", "I-LC", "O", "I-LC"]
+    assert scores.find_spans(tags) == [(1, 3, "PS"), (4, 5, "LC"), (5, 7, "LC")]
+
+
+@settings(max_examples=100, deadline=None)
+@given(lengths=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.sampled_from(TAG_TYPES))))
+def test_tags_and_spans_are_inverse(lengths):
+    spans, position = [], 0
+    for gap, length, kind in lengths:  # gap 0: adjacent entities
+        spans.append((position + gap, position + gap + length, kind))
+        position += gap + length
+    tags = scores.tag_spans(spans, position + 1)
+    assert scores.find_spans(tags) == spans
+    assert tags[-1] == "O"
+
+
+@pytest.mark.parametrize("span", [(0, 0, "PS"), (2, 6, "PS"), (-1, 2, "PS"), (1, 3, "PS")])
+def test_bad_spans_are_refused(span):
+    with pytest.raises(ValueError, match="span"):
+        scores.tag_spans([(0, 2, "LC"), span], 5)
+
+
+def test_errors_name_the_sentence():
+    with pytest.raises(ValueError, match="sentence 1: 2 gold tags but 1 predicted tags"):
+        scores.entity_f1([["O"], ["O", "O"]], [["O"], ["O"]])
+    with pytest.raises(ValueError, match="1 sentences of gold tags but 2 of predicted"):
+        scores.char_f1([["O"]], [["O"], ["O"]])
+    with pytest.raises(ValueError, match="sentence 2: unknown tag 'B-XX'"):
+        scores.entity_f1([["O"], [], ["O", "B-XX"]], [["O"], [], ["O", "O"]])
+    with pytest.raises(ValueError, match="sentence 0: 1 tags but 2 characters"):
+        scores.without_spaces([["O"]], ["가나"])
+    with pytest.raises(ValueError, match="expected 0 to 12"):
+        scores.from_ids([[0, 13]])
+    with pytest.raises(ValueError, match="'macro' or 'micro'"):
+        scores.entity_f1(PERFECT, PERFECT, average="weighted")
+
+
+def test_official_scorer_drops_spaces_and_what_starts_on_one():
+    sentence, tags = "가 나 다", ["B-PS", "I-PS", "I-PS", "B-LC", "I-LC"]
+    (kept,) = scores.decode(scores.without_spaces([tags], [sentence]))
+    assert kept == ["B-PS", "I-PS", "I-LC"]
+    assert scores.find_spans(kept) == [(0, 2, "PS")]
+
+
+def test_per_type_agrees_with_the_macro_score():
+    pred = [["B-PS", "O", "O", "B-LC"], ["B-QT", "B-QT"]]
+    frame = scores.per_type(PERFECT, pred)
+    present = frame[frame.gold + frame.predicted > 0]
+    assert present.f1.mean() == approx(scores.entity_f1(PERFECT, pred))
+    quantity = frame.set_index("type").loc["QT"]
+    assert (quantity.precision, quantity.recall, quantity.right) == (50.0, 100.0, 1)
+
+
+def test_bootstrap_reproduces_the_plain_score():
+    from helpers.statistics import bootstrap
+
+    rng = np.random.default_rng(0)
+    gold = [[TAGS[i] for i in rng.integers(13, size=20)] for _ in range(60)]
+    pred = [[t if rng.random() < 0.7 else "O" for t in row] for row in gold]
+    interval = bootstrap(scores.entity_counts(gold, pred), scores.entity_score, samples=400)
+    assert interval.value == approx(scores.entity_f1(gold, pred))
+    assert interval.low < interval.value < interval.high
+
+
+def test_legacy_scorer_skips_the_longest_of_each_batch():
+    assert scores.legacy_kept([3, 5, 5, 1, 2, 4], 4).tolist() == [True, False, False, True, True, False]
+    assert scores.legacy_kept([], 4).tolist() == []
+
+
+@pytest.fixture(scope="module")
+def klue_dev(real_data):
+    """Sentences and tags of KLUE-NER dev, read by rows."""
+    text = (real_data / "klue-ner" / "klue-ner-v1.1_dev.tsv").read_text(encoding="utf-8")
+    rows = [
+        [line.split("\t") for line in block.split("\n") if not line.startswith("## ")]
+        for block in text.strip("\n").split("\n\n")
+    ]
+    return ["".join(c for c, _ in row) for row in rows], [[t for _, t in row] for row in rows]
+
+
+@pytest.fixture(scope="module")
+def klue_tokenizer(real_data):
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(real_data / "vocabs" / "klue-roberta")
+
+
+@pytest.mark.real
+def test_scores_on_real_tags_equal_the_libraries(klue_dev):
+    from sklearn.metrics import f1_score
+
+    _, gold = klue_dev
+    rng = np.random.default_rng(0)
+    pred = [[t if rng.random() < 0.97 else TAGS[rng.integers(13)] for t in row] for row in gold]
+    assert scores.entity_f1(gold, pred) == approx(_seqeval(gold, pred), abs=1e-9)
+    flat = [list(chain.from_iterable(rows)) for rows in (gold, pred)]
+    wanted = 100 * f1_score(*flat, labels=list(TAGS), average="macro", zero_division=1)
+    assert scores.char_f1(gold, pred) == approx(wanted, abs=1e-9)
+
+
+@pytest.mark.real
+def test_legacy_scorer_on_klue_dev(klue_dev, klue_tokenizer):
+    sentences, gold = klue_dev
+    kept = scores.legacy_kept([len(ids) for ids in klue_tokenizer(sentences)["input_ids"]], 32)
+    wanted = scores.entity_counts(gold, gold).reshape(len(gold), -1, 3)[:, :, 2].sum(1)
+    assert (len(kept), (~kept).sum()) == (5000, 176)
+    assert (wanted.sum(), wanted[~kept].sum()) == (14257, 995)

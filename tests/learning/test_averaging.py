@@ -1,0 +1,184 @@
+"""Averages of a trajectory equal the averages of its recorded weights; memory does not grow with it."""
+
+from functools import partial
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from torch import nn
+
+from helpers.learning.averaging import (
+    EMA,
+    LAWA,
+    SWA,
+    Snapshots,
+    applied,
+    average_weights,
+    greedy_soup,
+    load_weights,
+    read_weights,
+    trained_weights,
+)
+from helpers.learning.loop import Every, Moment, TrainConfig, fit
+from tests.learning.test_loop import accuracy, equal, tagger, tagging_rows
+
+
+@given(st.lists(st.lists(st.floats(-1e3, 1e3, width=32), min_size=3, max_size=3), min_size=1, max_size=6))
+def test_the_mean_is_the_mean_and_the_rest_comes_from_the_last(values):
+    states = [
+        {"w": torch.tensor(v), "half": torch.tensor(v).half(), "n": torch.tensor(i)}
+        for i, v in enumerate(values)
+    ]
+    got = average_weights(iter(states))
+    want = torch.tensor(values, dtype=torch.float64).mean(0)
+    assert torch.allclose(got["w"].double(), want, atol=1e-4, rtol=1e-6)
+    assert got["half"].dtype == torch.float16 and int(got["n"]) == len(values) - 1
+    assert equal(average_weights(states[::-1]) | {"n": 0 * states[0]["n"]}, got | {"n": 0 * states[0]["n"]})
+
+
+def test_averaging_one_state_is_the_identity_and_copies():
+    state = {"w": torch.randn(4, 3), "steps": torch.tensor(7)}
+    got = average_weights([state])
+    assert equal(got, state)
+    got["w"].zero_()
+    got["steps"].zero_()
+    assert state["w"].abs().sum() > 0 and int(state["steps"]) == 7
+
+
+def test_averages_refuse_nothing_and_strangers():
+    with pytest.raises(ValueError, match="at least one"):
+        average_weights([])
+    with pytest.raises(ValueError, match=r"other entries.*'b'"):
+        average_weights([{"a": torch.ones(1)}, {"a": torch.ones(1), "b": torch.ones(1)}])
+
+
+def trajectory(observers, epochs=4):
+    """Train on 40 rows in 5 steps an epoch; return every step's weights."""
+    seen = []
+
+    def record(model, _):
+        seen.append({name: value.clone() for name, value in trained_weights(model).items()})
+
+    config = TrainConfig(epochs=epochs, peak_lr=5e-3, batch_rows=8)
+    model = tagger()
+    fit(model, tagging_rows(), config=config, observers=[*observers, record], progress=None)
+    return model, seen
+
+
+def close(a, b):
+    return a.keys() == b.keys() and all(torch.allclose(a[name], b[name], atol=1e-6) for name in a)
+
+
+def test_all_averages_come_from_one_trajectory():
+    swa, late, stepwise = SWA(), SWA(start=2.0), SWA(Every(steps=3), start=0)
+    ema, lawa = EMA(0.9), LAWA(3, Every(epochs=0.4))
+    _, seen = trajectory([swa, late, stepwise, ema, lawa])
+    assert len(seen) == 20
+    assert close(swa.weights(), average_weights(seen[4::5]))
+    assert close(late.weights(), average_weights(seen[9::5]))
+    assert close(stepwise.weights(), average_weights(seen[2::3]))
+    assert close(lawa.weights(), average_weights([seen[15], seen[17], seen[19]]))
+    slow = seen[0]
+    for weights in seen[1:]:
+        slow = {name: 0.9 * slow[name] + 0.1 * weights[name] for name in slow}
+    assert close(ema.weights(), slow)
+
+
+def test_memory_does_not_depend_on_the_length_of_the_run():
+    model = nn.Linear(10, 10)
+    averages = [SWA(Every(steps=1), start=0), EMA(), LAWA(3, Every(steps=1))]
+
+    def held(steps):
+        for step in range(1, steps + 1):
+            for average in averages:
+                average(model, Moment(step, step / 10, (step - 1) / 10, steps))
+        return [sum(value.numel() for value in average.state_dict().values()) for average in averages]
+
+    assert held(5) == held(100) == [111, 111, 330]
+
+
+def test_an_average_that_never_ran_says_so():
+    for average in (SWA(start=9), EMA(), LAWA()):
+        with pytest.raises(ValueError, match="never"):
+            average.weights()
+    with pytest.raises(ValueError, match="k counts"):
+        LAWA(0)
+
+
+def test_applied_weights_are_put_back_even_after_an_error():
+    model = tagger()
+    before = {name: value.clone() for name, value in trained_weights(model).items()}
+    zeros = {name: torch.zeros_like(value) for name, value in before.items()}
+    with pytest.raises(RuntimeError), applied(model, zeros):
+        assert equal(trained_weights(model), zeros)
+        raise RuntimeError
+    assert equal(trained_weights(model), before)
+    with pytest.raises(ValueError, match="no other"):
+        load_weights(model, {"other": torch.ones(1)})
+
+
+def test_frozen_weights_are_not_averaged():
+    model = tagger()
+    model.encoder.requires_grad_(False)
+    ema = EMA()
+    ema(model, Moment(1, 0.1, 0.0, 10))
+    assert all(name.startswith("head.") for name in ema.weights())
+
+
+def test_snapshots_are_complete_models_in_the_order_of_steps(tmp_path):
+    snapshots = Snapshots(tmp_path, Every(epochs=0.5))
+    model = tagger()
+    snapshots.save(model, 0)
+    fit(
+        model,
+        tagging_rows(),
+        config=TrainConfig(epochs=2, batch_rows=4),
+        observers=[snapshots],
+        progress=None,
+    )
+    assert [path.name for path in snapshots.folders()] == [f"checkpoint-{n}" for n in (0, 5, 10, 15, 20)]
+    last = read_weights(snapshots.folders()[-1])
+    assert close({name: last[name] for name in trained_weights(model)}, trained_weights(model))
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_greedy_soup_keeps_what_helps(tmp_path):
+    """Wanted is 3: 2.5 comes first, 2 leads away, 4 brings the mean to 3.25, 9 leads away."""
+    model = nn.Linear(1, 1, bias=False)
+    model.save_pretrained = partial(_save_linear, model)
+    snapshots = Snapshots(tmp_path)
+    for step, value in enumerate([2.0, 4.0, 9.0, 2.5]):
+        nn.init.constant_(model.weight, value)
+        snapshots.save(model, step)
+    nn.init.constant_(model.weight, 7.0)
+    soup, chosen = greedy_soup(snapshots.folders(), model, lambda m: -abs(m.weight.item() - 3.0))
+    assert [path.name for path in chosen] == ["checkpoint-3", "checkpoint-1"]
+    assert float(soup["weight"]) == 3.25
+    assert model.weight.item() == 7.0
+
+
+def _save_linear(model, folder):
+    from safetensors.torch import save_file
+
+    folder.mkdir(parents=True)
+    save_file(model.state_dict(), folder / "model.safetensors")
+
+
+def test_a_soup_is_never_worse_than_its_best_ingredient(tmp_path):
+    rows, valid = tagging_rows(80), tagging_rows(40, seed=5)
+    snapshots, model = Snapshots(tmp_path), tagger()
+    fit(model, rows, config=TrainConfig(epochs=4, peak_lr=1e-2), observers=[snapshots], progress=None)
+
+    def score(model):
+        return accuracy(model, valid)["accuracy"]
+
+    soup, chosen = greedy_soup(snapshots.folders(), model, score)
+    singles = []
+    for folder in snapshots.folders():
+        with applied(model, read_weights(folder)):
+            singles.append(score(model))
+    with applied(model, soup):
+        assert score(model) >= max(singles) and 1 <= len(chosen) <= 4
+    with pytest.raises(ValueError, match="at least one checkpoint"):
+        greedy_soup([], model, score)

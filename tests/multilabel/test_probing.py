@@ -1,0 +1,276 @@
+"""Probes against planted truth: the true count is never missed, impossible scores are refused."""
+
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from helpers.multilabel.probing import (
+    Leaderboard,
+    compare_plans,
+    joint_counts,
+    positives_from_score,
+    price,
+    probe,
+    probe_bits,
+    probe_score,
+    read_scores,
+    recover,
+    resolution,
+    rows_from_scores,
+    split_prior,
+    spread_groups,
+    stratification_test,
+    write_probes,
+)
+from helpers.multilabel.scores import macro_f1
+
+TRAIN_COUNTS = [138, 300, 385, 157, 158, 1973, 483, 462, 512, 463]
+
+
+def exact_score(b, n, k):
+    return Fraction(2 * b, (n + b) * k)
+
+
+@st.composite
+def probed(draw):
+    n = draw(st.integers(1, 6000))
+    return draw(st.integers(0, n)), n, draw(st.integers(1, 40)), draw(st.integers(1, 7))
+
+
+@settings(max_examples=1000, deadline=None)
+@given(probed(), st.sampled_from([ROUND_HALF_EVEN, ROUND_HALF_UP]))
+def test_the_true_count_is_never_missed(case, rounding):
+    b, n, k, decimals = case
+    with localcontext(prec=60):
+        true = Decimal(2 * b) / Decimal((n + b) * k)
+        score = float(true.quantize(Decimal(10) ** -decimals, rounding=rounding))
+    assert b in positives_from_score(score, n, k, decimals)
+
+
+@settings(max_examples=300, deadline=None)
+@given(probed())
+def test_candidates_are_exactly_the_counts_within_half_a_unit(case):
+    b, n, k, decimals = case
+    score = round(probe_score(b, n, k), decimals)
+    counts = positives_from_score(score, n, k, decimals)
+    half = Fraction(1, 2 * 10**decimals)
+    for other in {0, n, b, counts[0], counts[-1], max(counts[0] - 1, 0), min(counts[-1] + 1, n)}:
+        inside = abs(exact_score(other, n, k) - Fraction(str(score))) <= half + Fraction(1, 10**12)
+        assert (other in counts) == inside
+
+
+def test_a_tie_keeps_both_neighbours_of_the_printed_score():
+    # b = 1 of n = 3, one class: F1 = 0.5 exactly prints 0 (half-even) or 1 (half-up) at no decimals.
+    assert 1 in positives_from_score(0.0, 3, 1, 0)
+    assert 1 in positives_from_score(1.0, 3, 1, 0)
+
+
+@pytest.mark.parametrize("n", [1147, 1910, 3822])
+def test_five_decimals_identify_every_class_and_three_do_not(n):
+    for count in TRAIN_COUNTS:
+        b = round(count * n / 3822)
+        found = {
+            decimals: positives_from_score(round(probe_score(b, n, 10), decimals), n, 10, decimals)
+            for decimals in (3, 4, 5)
+        }
+        assert list(found[5]) == [b]
+        assert b in found[4] and b in found[3]
+        assert len(found[3]) > len(found[4]) >= 1
+
+
+@pytest.mark.parametrize("score", [0.00001, 0.10001, 0.5, -0.001, 1.0, 0.05433])
+def test_impossible_scores_have_no_count(score):
+    assert len(positives_from_score(score, 1147, 10, 5)) == 0
+
+
+def test_the_ends_of_the_scale():
+    assert list(positives_from_score(0.0, 1147, 10, 5)) == [0]
+    assert list(positives_from_score(0.1, 1147, 10, 5)) == [1147]
+
+
+@pytest.mark.parametrize(
+    ("score", "n", "k", "decimals"),
+    [
+        (float("nan"), 10, 10, 5),
+        (float("inf"), 10, 10, 5),
+        (0.1, 0, 10, 5),
+        (0.1, 10, 0, 5),
+        (0.1, 10, 10, -1),
+    ],
+)
+def test_bad_arguments_are_refused(score, n, k, decimals):
+    with pytest.raises(ValueError, match="expected"):
+        positives_from_score(score, n, k, decimals)
+
+
+def test_numpy_scores_read_like_python_ones():
+    for b in (0, 7, 400, 1147):
+        score = np.round(np.float64(probe_score(b, 1147, 10)), 5)
+        assert list(positives_from_score(score, np.int64(1147), 10, 5)) == [b]
+
+
+def planted(rng, n=1200):
+    gold = (rng.random((n, 4)) < [0.04, 0.1, 0.3, 0.5]).astype(int)
+    public = np.zeros(n, dtype=bool)
+    public[rng.permutation(n)[: n // 3]] = True
+    return Leaderboard(gold=gold, public=public, decimals=5, daily_limit=3)
+
+
+def test_probing_a_leaderboard_recovers_the_planted_balance():
+    board = planted(np.random.default_rng(0))
+    scores = probe(board, {f"c{i}": [i] for i in range(4)})
+    frame = recover(scores, n_rows=int(board.public.sum()), n_classes=4, decimals=5)
+    assert (frame["candidates"] == 1).all()
+    assert frame["fewest"].tolist() == board.gold[board.public].sum(axis=0).tolist()
+    assert board.days == 2, "four probes at three a day"
+
+
+def test_the_leaderboard_keeps_its_rules():
+    board = planted(np.random.default_rng(1))
+    ones = np.ones_like(board.gold)
+    for _ in range(3):
+        board.submit(ones, "ones")
+    with pytest.raises(ValueError, match="3 submissions a day"):
+        board.submit(ones)
+    board.next_day()
+    assert board.submit(ones) == round(macro_f1(board.gold[board.public], ones[board.public]), 5)
+    private = board.reveal()["private"].iloc[0]
+    assert private == macro_f1(board.gold[~board.public], ones[~board.public]), (
+        "private scores are not rounded"
+    )
+    with pytest.raises(ValueError, match="expected shape"):
+        board.submit(ones[:, :2])
+    with pytest.raises(ValueError, match="some, not all"):
+        Leaderboard(gold=board.gold, public=np.ones(len(board.gold), dtype=bool))
+
+
+def test_ten_probes_name_the_size_of_the_public_split():
+    n = 1529
+    scores = [round(probe_score(round(count * n / 3822), n, 10), 5) for count in TRAIN_COUNTS]
+    assert rows_from_scores(scores, n_classes=10, decimals=5, candidates=range(500, 3000)) == [n]
+    assert n in rows_from_scores(scores[:1], n_classes=10, decimals=5, candidates=range(500, 3000))
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.integers(1, 4000), st.data())
+def test_the_true_size_always_survives(n, data):
+    counts = data.draw(st.lists(st.integers(0, n), min_size=1, max_size=5))
+    scores = [round(probe_score(b, n, 10), 5) for b in counts]
+    assert n in rows_from_scores(scores, n_classes=10, decimals=5, candidates=range(max(1, n - 5), n + 5))
+
+
+def test_two_classes_share_a_probe_under_a_stratified_prior():
+    n = 1147
+    priors = [split_prior(c, total=3822, n_rows=n, stratified=True) for c in (138, 1973)]
+    truth = [round(138 * n / 3822) + 1, round(1973 * n / 3822) - 1]
+    score = round(sum(probe_score(b, n, 10) for b in truth), 5)
+    frame = joint_counts(score, priors=priors, n_rows=n, n_classes=10, decimals=5)
+    assert frame.loc[0, [0, 1]].tolist() == truth
+    assert frame["probability"].sum() == pytest.approx(1.0)
+    assert joint_counts(0.0, priors=priors, n_rows=n, n_classes=10, decimals=5).empty
+
+
+def test_bits_are_the_entropy_of_the_printed_score():
+    sharp = dict.fromkeys(range(8), 1.0)
+    assert probe_bits([sharp], n_rows=1000, n_classes=1, decimals=5) == pytest.approx(3.0)
+    assert probe_bits([sharp], n_rows=1000, n_classes=10, decimals=1) == pytest.approx(0.0)
+    wide = split_prior(300, total=3822, n_rows=1147, stratified=False)
+    narrow = split_prior(300, total=3822, n_rows=1147, stratified=True)
+    options = {"n_rows": 1147, "n_classes": 10, "decimals": 5}
+    assert probe_bits([wide], **options) > probe_bits([narrow], **options) > 0
+    assert probe_bits([narrow, narrow], **options) < 2 * probe_bits([narrow], **options)
+
+
+def test_a_plan_has_its_price():
+    assert price([["a"], ["b"], ["c", "d"]], daily_limit=2) == {"submissions": 3, "days": 2}
+
+
+def test_split_priors_are_distributions_over_possible_counts():
+    wide = split_prior(138, total=3822, n_rows=1147, stratified=False)
+    assert sum(wide.values()) == pytest.approx(1.0, abs=1e-3)
+    assert min(split_prior(0, total=3822, n_rows=10, stratified=True)) == 0
+
+
+def random_labels(rng, n):
+    topic = rng.random((n, 1)) < 0.4  # labels that occur together deviate together
+    return (rng.random((n, 6)) < np.where(topic, 0.3, 0.08)).astype(int)
+
+
+def test_a_stratified_split_is_told_from_a_random_one():
+    rng = np.random.default_rng(0)
+    labels = random_labels(rng, 3000)
+    proportional = np.round(labels.mean(axis=0) * 1000)
+    assert stratification_test(proportional, n_rows=1000, labels=labels).p_random < 0.001
+    random_p = [
+        stratification_test(
+            random_labels(rng, 1000).sum(axis=0), n_rows=1000, labels=labels, draws=2000
+        ).p_random
+        for _ in range(200)
+    ]
+    assert np.mean(np.array(random_p) < 0.05) < 0.12, "the test keeps its level on random splits"
+    assert 0.35 < np.mean(random_p) < 0.65
+    with pytest.raises(ValueError, match="says nothing"):
+        stratification_test([0] * 6, n_rows=10, labels=np.zeros((50, 6)))
+
+
+def test_probe_files_travel_to_a_competition_and_back(tmp_path):
+    sample = tmp_path / "sample.csv"
+    pd.DataFrame({"id": ["x", "y"], "fud": [0, 1], "cliché, old": [1, 1]}).to_csv(sample, index=False)
+    paths = write_probes(sample, tmp_path / "probes")
+    first = pd.read_csv(paths[0])
+    assert first.columns.tolist() == ["id", "fud", "cliché, old"]
+    assert first["fud"].tolist() == [1, 1] and first["cliché, old"].tolist() == [0, 0]
+    sheet = tmp_path / "probes" / "scores.csv"
+    with pytest.raises(ValueError, match="check fud"):
+        read_scores(sheet)
+    filled = pd.read_csv(sheet).assign(score=[0.33333, 0.5])
+    filled.to_csv(sheet, index=False)
+    assert read_scores(sheet) == {"fud": 0.33333, "cliché, old": 0.5}
+    frame = recover(read_scores(sheet), n_rows=2, n_classes=2, decimals=5)
+    assert frame["fewest"].tolist() == [1, 2]
+
+
+def test_scores_that_no_count_explains_name_the_class_and_the_way_out(tmp_path):
+    with pytest.raises(ValueError, match=r"fud: no whole number .* 1147 rows .* nearest are 0\.05426 \(427"):
+        recover({"fud": 0.05433}, n_rows=1147, n_classes=10, decimals=5)
+    (tmp_path / "s.csv").write_text("file,score\na,0.1\n")
+    with pytest.raises(ValueError, match="no column class"):
+        read_scores(tmp_path / "s.csv")
+    (tmp_path / "bad.csv").write_text("id,fud\nx,0\nx,0\n")
+    with pytest.raises(ValueError, match="unique ids"):
+        write_probes(tmp_path / "bad.csv", tmp_path / "out")
+
+
+def test_more_decimals_leave_fewer_counts():
+    gold = (np.random.default_rng(0).random((1147, 3)) < [0.04, 0.1, 0.5]).astype(int)
+    frame = resolution(gold, ["a", "b", "c"])
+    assert frame["positives"].tolist() == gold.sum(axis=0).tolist()
+    assert (frame["5 decimals"] == 1).all()
+    assert (frame["3 decimals"] > frame["4 decimals"]).all()
+
+
+def test_joint_probes_trade_submissions_for_certainty():
+    rng = np.random.default_rng(3)
+    labels = (rng.random((4000, 4)) < [0.04, 0.1, 0.3, 0.5]).astype(int)
+    order = np.arange(4000) % 3 == 0
+    board = Leaderboard(gold=labels[order], public=np.arange(order.sum()) % 2 == 0, daily_limit=2)
+    # A proportional public split, to the row: the prior's centre is the truth.
+    board.gold[board.public] = 0
+    n_public = int(board.public.sum())
+    for c, rate in enumerate(labels[~order].mean(axis=0)):
+        board.gold[np.flatnonzero(board.public)[: round(rate * n_public)], c] = 1
+    frame = compare_plans(board, labels[~order], sizes=(1, 2)).set_index("classes per probe")
+    assert frame["submissions"].tolist() == [4, 2] and frame["days"].tolist() == [2, 1]
+    assert frame.loc[1, "counts recovered"] == 4 == frame.loc[2, "counts recovered"]
+    assert frame.loc[2, "bits"] <= frame.loc[1, "bits"] + 1e-9
+    assert len(board.history) == 6
+
+
+def test_groups_mix_rare_and_frequent_classes():
+    assert spread_groups([0.5, 0.1, 0.3, 0.2], 2) == [[1, 2], [3, 0]]
+    assert sorted(c for group in spread_groups(np.arange(10), 3) for c in group) == list(range(10))

@@ -1,0 +1,81 @@
+"""Masks allow what training showed, never forbid what it did not, and reproduce the blocked-gold table."""
+
+import numpy as np
+import pytest
+
+from helpers import corpora
+from helpers.corpora.labels import RELATIONS
+from helpers.relations.constraints import (
+    BLOCKED,
+    blocked,
+    blocked_table,
+    learned_constraint,
+    log_prior,
+    prefix_constraint,
+    type_pairs,
+)
+
+TITLE, FOUNDED, SPOUSE = (RELATIONS.index(name) for name in ("per:title", "org:founded", "per:spouse"))
+PAIRS = [("PER", "POH")] * 5 + [("ORG", "DAT")] * 3 + [("PER", "PER")]
+GOLD = [TITLE, TITLE, TITLE, 0, FOUNDED, FOUNDED, FOUNDED, 0, SPOUSE]
+
+
+def test_prefix_mask():
+    (person, organisation, place) = prefix_constraint(PAIRS).bias(
+        [("PER", "POH"), ("ORG", "DAT"), ("LOC", "DAT")]
+    )
+    assert {name.split(":")[0] for name, bias in zip(RELATIONS, person, strict=True) if bias == 0} == {
+        "per",
+        "no_relation",
+    }
+    assert organisation[FOUNDED] == 0
+    assert organisation[TITLE] == BLOCKED
+    assert (place == 0).all()  # an unseen subject type: nothing is forbidden
+
+
+def test_learned_mask_counts_by_pair():
+    bias = learned_constraint(PAIRS, GOLD, at_least=2).bias([("PER", "POH"), ("PER", "PER"), ("ORG", "ORG")])
+    assert np.flatnonzero(bias[0] == 0).tolist() == [0, TITLE]
+    assert np.flatnonzero(bias[1] == 0).tolist() == [0]  # spouse was seen only once
+    assert (bias[2] == 0).all()
+    assert np.flatnonzero(learned_constraint(PAIRS, GOLD).bias([("PER", "POH")])[0] == 0).tolist() == [
+        0,
+        FOUNDED,
+        TITLE,
+    ]
+
+
+def test_without_fallback_blocks_unseen_pairs():
+    mask = learned_constraint(PAIRS, GOLD)
+    pairs, gold = [("LOC", "DAT"), ("PER", "POH"), ("PER", "POH")], [0, TITLE, SPOUSE]
+    assert blocked(gold, mask.bias(pairs)).tolist() == [False, False, True]
+    assert blocked(gold, mask.without_fallback().bias(pairs)).tolist() == [True, False, True]
+
+
+def test_blocked_labels_get_no_probability_and_stay_finite():
+    logits = np.zeros((1, 30)) + prefix_constraint(PAIRS).bias([("PER", "POH")])
+    probs = np.exp(logits) / np.exp(logits).sum()
+    assert probs[0, FOUNDED] == 0
+    assert np.isfinite(logits).all()
+    assert probs.sum() == pytest.approx(1)
+
+
+def test_log_prior_is_the_smoothed_share():
+    (bias,) = log_prior(PAIRS, GOLD, smoothing=0.5).bias([("PER", "POH")])
+    assert np.exp(bias).sum() == pytest.approx(1)
+    assert np.exp(bias[TITLE]) == pytest.approx(3.5 / (5 + 15))
+    assert np.exp(bias[SPOUSE]) == pytest.approx(0.5 / 20)
+
+
+def test_pairs_and_labels_must_match():
+    with pytest.raises(ValueError, match="1 type pairs for 2 labels"):
+        learned_constraint([("PER", "ORG")], [0, 1])
+
+
+@pytest.mark.real
+def test_real_blocked_gold_table(real_data):
+    train, dev = (corpora.load_relations(str(real_data), split) for split in ("train", "dev"))
+    table = blocked_table(train, dev)
+    assert table["blocked_without_fallback"].tolist() == [14, 15, 29, 41, 48, 97]
+    assert table["blocked"].tolist() == [13, 14, 28, 40, 47, 96]  # one dev row has a LOC subject
+    assert {subject for subject, _ in set(type_pairs(dev)) - set(type_pairs(train))} == {"LOC"}
