@@ -6,6 +6,7 @@ and dates stay out of metrics.json, because two runs with the same parameters mu
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -15,13 +16,14 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "accelerate", "numpy", "pandas")
+Config = TypeVar("Config")
 FIGURE_FIELDS = ("name", "value", "low", "high")
 
 
@@ -64,6 +66,15 @@ def folder(notebook: str) -> Path:
     path = Path(chosen) if chosen else ROOT / "reports" / "scratch" / notebook
     path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+def configured(kind: type[Config], parameters: Mapping[str, Any]) -> Config:
+    """Build a config from a notebook's parameters: `config = records.configured(TaggerConfig, globals())`.
+
+    Every field that has a variable of its name takes its value; the others keep their defaults.
+    """
+    names = [field.name for field in dataclasses.fields(kind) if field.name in parameters]
+    return kind(**{name: parameters[name] for name in names})
 
 
 def write(notebook: str, *, question: str, verdict: str, headline: Sequence[Mapping], **more) -> pd.DataFrame:

@@ -178,6 +178,28 @@ def holm(pvalues: Sequence[float]) -> np.ndarray:
     return multipletests(list(pvalues), method="holm")[1] if len(pvalues) else np.array([])
 
 
+def random_parts(n: int, parts: int, *, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Cut n rows into parts at random; yield (the rows outside, the rows inside) for each, to cross-fit."""
+    part = np.random.default_rng(seed).permutation(np.arange(n) % min(parts, n))
+    for k in range(min(parts, n)):
+        yield np.flatnonzero(part != k), np.flatnonzero(part == k)
+
+
+def estimate_shares(probabilities: np.ndarray, *, old: np.ndarray, rounds: int = 500) -> np.ndarray:
+    """Estimate the class shares of unlabelled rows by EM (Saerens, Latinne & Decaestecker 2002): (k,).
+
+    `probabilities: (n, k)` are calibrated under the shares `old: (k,)`; the rows may have others, as long as
+    each class still looks like itself.
+    """
+    new = np.asarray(old, dtype=float)
+    for _ in range(rounds):
+        last, weighted = new, probabilities * (new / old)
+        new = np.maximum((weighted / weighted.sum(axis=1, keepdims=True)).mean(axis=0), 1e-9)
+        if np.abs(new - last).max() < 1e-7:
+            break
+    return new
+
+
 def _cluster_sums(stats: np.ndarray, clusters: Sequence | None) -> np.ndarray:
     stats = np.asarray(stats, dtype=float)
     if stats.ndim != 2 or not len(stats):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections import namedtuple
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -145,3 +146,15 @@ def test_versions_import_no_torch():
     code = "import sys; from helpers import records; records.environment(); print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_config_takes_the_parameters_that_it_has_fields_for():
+    @dataclass(frozen=True)
+    class Config:
+        epochs: int
+        hidden: int = 64
+
+    assert records.configured(Config, {"epochs": 3, "data": "sample"}) == Config(epochs=3)
+    assert records.configured(Config, {"epochs": 3, "hidden": 8}) == Config(3, 8)
+    with pytest.raises(TypeError, match="epochs"):
+        records.configured(Config, {"hidden": 8})

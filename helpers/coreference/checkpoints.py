@@ -126,9 +126,8 @@ def evaluate_checkpoints(
         for folder in folders
     ]
     shared = {"items": items, "lambada": list(lambada)}
-    frame = sweep(
-        evaluate_checkpoint, configs, name=name, shared=shared, fingerprint=fingerprint(items, lambada)
-    )
+    mark = fingerprint(items, lambada)
+    frame = sweep(evaluate_checkpoint, configs, name=name, shared=shared, fingerprint=mark, failed="keep")
     return frame.drop(columns="weights")
 
 

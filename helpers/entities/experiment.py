@@ -110,7 +110,7 @@ def train_tagger(
         outside_weight=outside_weight, frozen=frozen, seed=seed,
     )  # fmt: skip
     check_lengths(model, data)
-    observers = _observers(averages, folder / "snapshots")
+    observers = _observers(averages, folder / "checkpoints" / "snapshots")
     score = partial(official_f1, part=parts["valid"], encoded=data.parts["valid"])
     result = loop.fit(
         model,
@@ -121,16 +121,18 @@ def train_tagger(
         ),
         evaluate=lambda net: {"f1": score(net)},
         observers=list(observers.values()),
+        folder=folder / "checkpoints",
         progress=None,
     )  # fmt: skip
     _write_predictions(folder, model, _readings(model, observers, score), data)
     with averaging.applied(model, observers["swa"].weights() if observers else {}):
         model.save_pretrained(folder / "model")
-    shutil.rmtree(folder / "snapshots", ignore_errors=True)
+    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "examples_per_second": result.examples_per_second,
         "epoch_valid": [row["f1"] for row in result.history],
+        "resumed_from": result.resumed_from,
     }
 
 
@@ -152,12 +154,9 @@ def build_tagger(
     """
     from helpers.learning import encoders
 
-    if encoder in encoders.KINDS:
-        more = {"bigrams": bigrams, "embedding_size": 64} if encoder == "bilstm" else {}
-        size = {"vocab_size": len(tokenizer), "pad_id": tokenizer.pad_token_id, "dropout": dropout}
-        body = encoders.encoder(encoder, hidden=hidden, layers=layers, seed=seed, **size, **more)
-    else:
-        body = encoders.load_encoder(encoder)
+    more = {"bigrams": bigrams, "embedding_size": 64} if encoder == "bilstm" else {}
+    size = {"hidden": hidden, "layers": layers, "dropout": dropout, **more}
+    body = encoders.build_encoder(encoder, tokenizer, seed=seed, **size)
     net = encoders.classifier(body, TAGS, task="tokens", class_weights={"O": outside_weight}, seed=seed)
     if frozen:
         encoders.freeze_encoder(net)

@@ -20,6 +20,7 @@ from helpers.learning.heads import Classifier, classifier, freeze_encoder, seede
 __all__ = [
     "KINDS",
     "Classifier",
+    "build_encoder",
     "classifier",
     "encoder",
     "encoder_config",
@@ -40,6 +41,24 @@ def encoder(kind: str, *, seed: int = 0, **size: Any) -> PreTrainedModel:
     >>> encoder("roberta", vocab_size=8000, hidden=128, layers=2, pad_id=1)  # doctest: +SKIP
     """
     return _build(AutoModel, encoder_config(kind, **size), seed)
+
+
+def build_encoder(
+    kind_or_name: str, tokenizer: Any, *, seed: int = 0, four_bit: bool = False, **size: Any
+) -> PreTrainedModel:
+    """Return an encoder for a tokenizer: from scratch if it is one of KINDS, else loaded.
+
+    `size` (hidden, layers, max_length, dropout, …) is for encoders from scratch; a loaded one keeps its own
+    and gets embeddings for what was added to the tokenizer.
+    """
+    if kind_or_name in KINDS:
+        return encoder(
+            kind_or_name, vocab_size=len(tokenizer), pad_id=tokenizer.pad_token_id, seed=seed, **size
+        )
+    loaded = load_encoder(kind_or_name, four_bit=four_bit)
+    if len(tokenizer) > loaded.config.vocab_size:
+        loaded.resize_token_embeddings(len(tokenizer))
+    return loaded
 
 
 def masked_lm(kind_or_name: str | Path, *, seed: int = 0, **size: Any) -> PreTrainedModel:

@@ -50,6 +50,7 @@ class FitResult:
     best_metric: float | None
     best_weights: dict[str, Tensor] | None = field(repr=False)
     steps: int
+    resumed_from: int  # the step of the checkpoint that this call went on from; 0: it began at the beginning
     stopped_early: bool
     seconds: float
     examples_per_second: float  # of training alone
@@ -110,6 +111,7 @@ class _Run:
         self.optimizer = _adamw(self.trained, self.config, accelerator.device)
         self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
         self.folder: Path | None = None
+        self.resumed_from = 0
         self.best_weights: dict[str, Tensor] | None = None
         self.state = {
             "step": 0, "examples": 0, "loss_sum": 0.0, "loss_targets": 0, "history": [], "best_step": None,
@@ -158,6 +160,7 @@ class _Run:
             best_metric=state["best_metric"],
             best_weights=self.best_weights,
             steps=state["step"],
+            resumed_from=self.resumed_from,
             stopped_early=state["stopped_early"],
             seconds=state["seconds"],
             examples_per_second=state["examples"] / max(state["train_seconds"], 1e-9),
@@ -171,7 +174,7 @@ class _Run:
             return
         groups, stored = checkpointing.load(checkpoint)
         checkpointing.check_same(stored.pop("fingerprint"), self.fingerprint, folder)
-        self.state = stored
+        self.state, self.resumed_from = stored, stored["step"]
         _copy(groups["model"], self.trained)
         self.best_weights = groups.get("best")
         checkpointing.load_optimizer(self.optimizer, groups["optimizer"])

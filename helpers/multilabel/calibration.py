@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
 from helpers.multilabel.thresholds import checked_labels, checked_rate, checked_scores
+from helpers.statistics import estimate_shares, random_parts
 
 Calibrator = Callable[[NDArray], NDArray]
 """Maps scores (n,) to probabilities (n,), never decreasing."""
@@ -47,11 +48,9 @@ def cross_fitted(
 ) -> NDArray:
     """Return probabilities for the very rows with labels, each from a curve fitted on the other parts."""
     y, p = np.asarray(y), np.asarray(p, dtype=float)
-    part = np.random.default_rng(seed).permutation(np.arange(p.size) % min(parts, p.size))
     probabilities = np.empty(p.size)
-    for k in np.unique(part):
-        inside = part == k
-        probabilities[inside] = fit(y[~inside], p[~inside])(p[inside])
+    for outside, inside in random_parts(p.size, parts, seed=seed):
+        probabilities[inside] = fit(y[outside], p[outside])(p[inside])
     return probabilities
 
 
@@ -65,21 +64,12 @@ def shift_prior(probability: ArrayLike, *, old: float, new: float) -> NDArray:
     return np.divide(positive, total, out=q.copy(), where=total > 0)
 
 
-def estimate_prior(
-    probability: ArrayLike, *, old: float, rounds: int = 500, tolerance: float = 1e-7
-) -> float:
-    """Estimate the positive rate of unlabelled rows by EM (Saerens, Latinne & Decaestecker 2002).
-
-    `probability` is calibrated under the balance `old`; the rows may have another one, as long as positives
-    still look like positives.
-    """
-    q = np.asarray(probability, dtype=float)
-    rate = float(q.mean())
-    for _ in range(rounds):
-        last, rate = rate, float(shift_prior(q, old=old, new=rate).mean())
-        if abs(rate - last) < tolerance:
-            break
-    return rate
+def estimate_prior(probability: ArrayLike, *, old: float) -> float:
+    """Estimate the positive rate of unlabelled rows by EM; `probability` is calibrated under `old`."""
+    q, old = np.asarray(probability, dtype=float), checked_rate(old)
+    if old in (0.0, 1.0):
+        raise ValueError(f"old: a class that is always or never positive (rate {old}) cannot be re-weighted")
+    return float(estimate_shares(np.stack([1 - q, q], axis=1), old=np.array([1 - old, old]))[1])
 
 
 def _logistic_curve(x: NDArray, target: NDArray, *, rounds: int = 50) -> tuple[float, float]:

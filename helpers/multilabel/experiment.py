@@ -180,11 +180,6 @@ def score_models(
         fingerprint=sweeps.fingerprint(posts.texts, posts.labels.tolist(), assigned.tolist()),
         shared={"texts": posts.texts, "labels": posts.labels, "assigned": assigned},
     )
-    failed = frame[frame["status"] == "failed"]
-    if len(failed):
-        raise RuntimeError(
-            f"{len(failed)} of {len(frame)} trainings failed; first: {failed['error'].iloc[0]}"
-        )
     scores: dict[str, dict[tuple[int, ...], NDArray]] = {name: {} for name in models}
     for (name, folds), folder in zip(jobs, frame["folder"], strict=True):
         scores[name][folds] = np.full(posts.labels.shape, np.nan)
@@ -207,12 +202,15 @@ def score_left_out(
     """Train without some folds and save the probabilities of their posts: the unit of work of a sweep."""
     outside = np.isin(assigned, without)
     train, test = np.flatnonzero(~outside), np.flatnonzero(outside)
-    fit = {"NGrams": fit_ngrams, "Network": fit_network}[model["family"]]
-    config = {"NGrams": NGrams, "Network": Network}[model["family"]](**model["settings"])
-    predict = fit([texts[i] for i in train], labels[train], config, seed=seed)
+    known, resumed_from = [texts[i] for i in train], 0
+    if model["family"] == "NGrams":
+        predict = fit_ngrams(known, labels[train], NGrams(**model["settings"]), seed=seed)
+    else:
+        config = Network(**model["settings"])
+        predict, resumed_from = fit_network(known, labels[train], config, seed=seed, folder=folder)
     scores = predict([texts[i] for i in test])
     np.save(folder / "scores.npy", scores.astype(np.float64), allow_pickle=False)
-    return {"trained_on": len(train), "scored": len(test)}
+    return {"trained_on": len(train), "scored": len(test), "resumed_from": resumed_from}
 
 
 class FoldScores(NamedTuple):
@@ -277,8 +275,13 @@ def fit_ngrams(texts: Sequence[str], labels: NDArray, config: NGrams, *, seed: i
     return predict
 
 
-def fit_network(texts: Sequence[str], labels: NDArray, config: Network, *, seed: int = 0) -> Predict:
-    """Train an encoder with one sigmoid per class, or LoRA adapters on a decoder."""
+def fit_network(
+    texts: Sequence[str], labels: NDArray, config: Network, *, seed: int, folder: Path
+) -> tuple[Predict, int]:
+    """Train an encoder with one sigmoid per class, or LoRA adapters on a decoder.
+
+    Return what predicts, and the step of the checkpoint in `folder` that training went on from.
+    """
     from scipy.special import expit
 
     from helpers.learning import encoders, loop
@@ -298,13 +301,14 @@ def fit_network(texts: Sequence[str], labels: NDArray, config: Network, *, seed:
         {"input_ids": ids, "labels": y.astype(float).tolist()}
         for ids, y in zip(encode(texts), labels, strict=True)
     ]
-    loop.fit(net, rows, config=train_config(config, seed), progress=None)
+    recipe = train_config(config, seed)
+    fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints", progress=None)
 
     def predict(unseen: Sequence[str]) -> NDArray:
         logits = loop.predict(net, [{"input_ids": ids} for ids in encode(unseen)])
         return expit(np.stack(logits).astype(np.float64))
 
-    return predict
+    return predict, fitted.resumed_from
 
 
 def start_at_base_rates(net, labels: NDArray) -> None:
@@ -321,12 +325,8 @@ def text_encoder(config: Network, tokenizer, *, seed: int = 0):
     """Build the encoder from scratch at the config's size, or load the one it names."""
     from helpers.learning import encoders
 
-    if config.encoder not in encoders.KINDS:
-        return encoders.load_encoder(config.encoder, four_bit=config.four_bit)
     size = {"hidden": config.hidden, "layers": config.layers, "max_length": config.max_tokens}
-    return encoders.encoder(
-        config.encoder, vocab_size=len(tokenizer), pad_id=tokenizer.pad_token_id, seed=seed, **size
-    )
+    return encoders.build_encoder(config.encoder, tokenizer, seed=seed, four_bit=config.four_bit, **size)
 
 
 def train_config(config: Network, seed: int):

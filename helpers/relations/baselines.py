@@ -12,6 +12,7 @@ from datasets import Dataset
 from helpers.corpora.labels import RELATIONS
 from helpers.relations.constraints import log_prior, type_pairs
 from helpers.relations.imbalance import label_shares
+from helpers.statistics import random_parts
 
 Baseline = Callable[[Dataset, Dataset], np.ndarray]
 NEAR = 10  # characters of context on either side
@@ -56,10 +57,8 @@ BASELINES: dict[str, Baseline] = {
 
 def cross_fitted(baseline: Baseline, rows: Dataset, *, folds: int = 3, seed: int = 0) -> np.ndarray:
     """Score each row by a baseline that was trained on the other folds: (n, 30)."""
-    fold = np.random.default_rng(seed).permutation(np.arange(len(rows)) % folds)
     probs = np.empty((len(rows), len(RELATIONS)))
-    for k in range(folds):
-        inside, outside = np.flatnonzero(fold == k), np.flatnonzero(fold != k)
+    for outside, inside in random_parts(len(rows), folds, seed=seed):
         probs[inside] = baseline(rows.select(outside), rows.select(inside))
     return probs
 

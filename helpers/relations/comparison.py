@@ -10,8 +10,8 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
-from helpers.relations.imbalance import softmax
 from helpers.relations.scores import auprc, auprc_resamples, f1_of_counts, relation_counts
 from helpers.statistics import Interval, bootstrap, holm, resamples
 
@@ -106,7 +106,7 @@ def _summary(gold: Sequence[int], logits: Sequence[np.ndarray], clusters, sample
     values = f1_of_counts(counts.sum(axis=0))
     row_se = float(_resampled(counts, clusters, samples).mean(axis=1).std())
     (value, low, high), _ = combined(float(values.mean()), row_se=row_se, seed_values=values)
-    probs = [softmax(one) for one in logits]
+    probs = [softmax(one, axis=1) for one in logits]
     areas = np.mean([auprc_resamples(gold, one, clusters=clusters).mean(axis=1) for one in probs], axis=0)
     return {
         "seeds": len(logits),

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from datasets import Dataset, concatenate_datasets
+from scipy.special import softmax
 
 from helpers import corpora
 from helpers.corpora.labels import RELATIONS
@@ -111,11 +112,12 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
         tokenizer.save_pretrained(folder / "model")
     _forget_checkpoints(folder / "checkpoints")
     return {
-        **scores(splits.dev["label"][:], logits["dev"]),
+        **scores(splits.dev["label"][:], logits["dev"].astype(float)),
         "valid_f1": result.best_metric,
         "valid_loss": min(row["valid_loss"] for row in result.history if "valid_loss" in row),
         "best_step": result.best_step,
         "steps": result.steps,
+        "resumed_from": result.resumed_from,
         "stopped_early": result.stopped_early,
         "examples_per_second": result.examples_per_second,
         "parameters": sum(weights.numel() for weights in model.parameters()),
@@ -125,7 +127,7 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
 def load_logits(folder: str | Path, split: str = "dev") -> np.ndarray:
     """Read the logits (n, 30) that `train_and_score` saved for "dev" or "valid", in the rows' order."""
     with np.load(Path(folder) / "logits.npz", allow_pickle=False) as saved:
-        return saved[split]
+        return saved[split].astype(float)
 
 
 def scores(gold: list[int], logits: np.ndarray) -> dict[str, float]:
@@ -133,7 +135,7 @@ def scores(gold: list[int], logits: np.ndarray) -> dict[str, float]:
     pred = np.argmax(logits, axis=1)
     return {
         "micro_f1": micro_f1(gold, pred),
-        "auprc": auprc(gold, imbalance.softmax(logits)),
+        "auprc": auprc(gold, softmax(logits, axis=1)),
         "accuracy": 100 * float(np.mean(pred == np.asarray(gold))),
     }
 
@@ -187,19 +189,8 @@ def mark_row(row: dict, *, scheme: str) -> markers.MarkedSentence:
 def build_model(config: RelationConfig, tokenizer, gold: list[int]) -> encoders.Classifier:
     """Put a relation head on the encoder that the config names."""
     scratch = config.model in encoders.KINDS
-    if scratch:
-        encoder = encoders.encoder(
-            config.model,
-            vocab_size=len(tokenizer),
-            hidden=config.hidden,
-            layers=config.layers,
-            max_length=config.max_length,
-            pad_id=tokenizer.pad_token_id,
-            seed=config.seed,
-        )
-    else:
-        encoder = encoders.load_encoder(config.model)
-        encoder.resize_token_embeddings(len(tokenizer))
+    size = {"hidden": config.hidden, "layers": config.layers, "max_length": config.max_length}
+    encoder = encoders.build_encoder(config.model, tokenizer, seed=config.seed, **size)
     weights = (
         imbalance.class_weights(gold, power=config.class_weight_power) if config.class_weight_power else None
     )

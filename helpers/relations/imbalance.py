@@ -57,25 +57,3 @@ def draw_by_weight(weights: np.ndarray, *, seed: int = 0) -> Callable[[int], np.
 def adjust_prior(logits: np.ndarray, *, old: np.ndarray, new: np.ndarray) -> np.ndarray:
     """Move logits (n, 30) from label shares `old` to `new` by Bayes' rule."""
     return np.asarray(logits) + np.log(new) - np.log(old)
-
-
-def estimate_shares(logits: np.ndarray, *, old: np.ndarray, rounds: int = 200) -> np.ndarray:
-    """Estimate the label shares of unlabelled rows by Saerens' EM: (30,).
-
-    Right as far as softmax(logits) are calibrated probabilities under the shares `old`.
-    """
-    new = np.asarray(old, dtype=float)
-    for _ in range(rounds):
-        updated = softmax(adjust_prior(logits, old=old, new=new)).mean(axis=0)
-        updated = np.maximum(updated, 1e-9)
-        if np.abs(updated - new).max() < 1e-7:
-            return updated
-        new = updated
-    return new
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Turn logits (n, k) into probabilities, in double precision."""
-    from scipy.special import softmax as normalised
-
-    return normalised(np.asarray(logits, dtype=float), axis=1)

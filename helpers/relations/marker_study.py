@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from helpers.corpora.labels import NO_RELATION
 from helpers.learning import encoders
@@ -19,7 +20,7 @@ from helpers.relations.experiment import FIRST_MATCH, RelationConfig, Splits
 from helpers.relations.occlusion import Predictor
 from helpers.relations.scores import f1_of_counts, relation_counts
 from helpers.relations.slices import seen_pairs
-from helpers.statistics import bootstrap, paired_bootstrap, ratio
+from helpers.statistics import bootstrap, estimate_shares, paired_bootstrap, ratio
 from helpers.text import tokenizers
 
 BEST = {"scheme": "typed-punct", "pooling": "starts+max"}
@@ -165,7 +166,7 @@ def constraint_table(splits: Splits, decoded: Mapping[str, np.ndarray], *, clust
             {
                 "decoding": name,
                 "illegal, %": _illegal(splits, logits, legal, clusters),
-                **comparison.score_probs(gold, imbalance.softmax(logits), clusters=clusters),
+                **comparison.score_probs(gold, softmax(logits, axis=1), clusters=clusters),
                 "gain": None if logits is plain else gain,
             }
         )
@@ -181,7 +182,7 @@ def prior_table(splits: Splits, logits: np.ndarray, *, clusters=None) -> pd.Data
     old = imbalance.label_shares(splits.train["label"][:])
     shares = {
         "as trained": old,
-        "estimated on dev without labels (EM)": imbalance.estimate_shares(logits, old=old),
+        "estimated on dev without labels (EM)": estimate_shares(softmax(logits, axis=1), old=old),
         "known dev shares (oracle)": imbalance.label_shares(gold),
     }
     rows = []
@@ -192,7 +193,7 @@ def prior_table(splits: Splits, logits: np.ndarray, *, clusters=None) -> pd.Data
             {
                 "label shares": name,
                 "no_relation, %": 100 * new[0],
-                **comparison.score_probs(gold, imbalance.softmax(moved), clusters=clusters),
+                **comparison.score_probs(gold, softmax(moved, axis=1), clusters=clusters),
                 "gain": None if new is old else gain,
             }
         )

@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from helpers.corpora.labels import RELATIONS
 from helpers.display import highlight
 from helpers.relations.experiment import encode_rows
-from helpers.relations.imbalance import softmax
 from helpers.statistics import wilson
 
 
@@ -26,7 +26,7 @@ def word_effects(predict, row: dict) -> tuple[list[str], np.ndarray, int]:
     words = _words(row["sentence"])
     held = [_touches(word, row["subject_entity"]) or _touches(word, row["object_entity"]) for word in words]
     variants = [row] + [_blanked(row, word) for word, fixed in zip(words, held, strict=True) if not fixed]
-    probs = softmax(predict(variants))
+    probs = softmax(predict(variants).astype(float), axis=1)
     label = int(probs[0].argmax())
     effects = np.zeros(len(words))
     effects[~np.array(held)] = probs[0, label] - probs[1:, label]

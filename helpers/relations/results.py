@@ -8,13 +8,13 @@ from itertools import product
 
 import numpy as np
 import pandas as pd
+from scipy.special import softmax
 
 from helpers import corpora, sweeps
 from helpers.corpora.labels import RELATIONS
 from helpers.display import highlight
 from helpers.relations import baselines, comparison, experiment
 from helpers.relations.experiment import RelationConfig, Splits, load_logits
-from helpers.relations.imbalance import softmax
 from helpers.relations.scores import auprc
 from helpers.statistics import wilson
 
@@ -36,19 +36,13 @@ def train(splits: Splits, configs: Sequence[Mapping], *, name: str) -> pd.DataFr
     """
     for config in configs:
         RelationConfig(**config)
-    frame = sweeps.sweep(
+    return sweeps.sweep(
         experiment.train_and_score,
         configs,
         name=name,
         shared={"splits": splits},
         fingerprint=sweeps.fingerprint(splits.train, splits.valid, splits.dev),
     )
-    failed = frame[frame["status"] != "ok"]
-    if len(failed):
-        raise RuntimeError(
-            f"{len(failed)} of {len(frame)} runs of {name!r} failed: {failed['error'].iloc[0]}"
-        )
-    return frame
 
 
 def runs_by(frame: pd.DataFrame, *columns: str) -> dict[str, list[np.ndarray]]:
@@ -64,7 +58,7 @@ def runs_by(frame: pd.DataFrame, *columns: str) -> dict[str, list[np.ndarray]]:
 def grid_table(frame: pd.DataFrame, gold: Sequence[int], *, clusters: Sequence | None = None) -> pd.DataFrame:
     """List the runs of a grid, best on validation first, with dev scores and their intervals over rows."""
     scored = [
-        comparison.score_probs(gold, softmax(load_logits(folder)), clusters=clusters)
+        comparison.score_probs(gold, softmax(load_logits(folder), axis=1), clusters=clusters)
         for folder in frame["folder"]
     ]
     table = frame.assign(micro_f1=[one["micro_f1"] for one in scored], auprc=[one["auprc"] for one in scored])
@@ -124,7 +118,7 @@ def auprc_audit(frame: pd.DataFrame, gold: Sequence[int]) -> pd.DataFrame:
     logits = [load_logits(folder) for folder in frame["folder"]]
     return pd.DataFrame(
         {
-            "probabilities": [auprc(gold, softmax(one)) for one in logits],
+            "probabilities": [auprc(gold, softmax(one, axis=1)) for one in logits],
             "legacy_raw_logits": [auprc(gold, one) for one in logits],
         }
     )

@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Literal
 
 from helpers.sweeps import engines
 from helpers.sweeps.engines import Job, Outcome
@@ -36,29 +37,39 @@ def sweep(
     fingerprint: str = "",
     shared: Mapping[str, object] | None = None,
     workers: int | None = None,
-    engine: str = "local",
+    engine: str | None = None,
+    failed: Literal["raise", "keep"] = "raise",
 ):
     """Call `function(**config, **shared)` for every config; return a DataFrame with a row for each, in order.
 
     Columns: the config's, the result's, `folder` where the function has a parameter of that name (an empty
     folder for its artefacts, kept with the result), then `status` ("ok" or "failed"), `error` and `seconds`.
-    A call that raises, or a worker that is killed, gives a failed row, which the next sweep tries again.
+    A call that raises, or a worker that is killed, gives a failed row, which the next sweep tries again. By
+    default that raises RuntimeError once all others are computed and kept; `failed="keep"` returns the row.
 
     Finished rows are reused when function, config, `fingerprint` and code are the same; code means the module
     of the function and every helpers module it imports. `shared` is what all calls get (data, tokenizers): it
     is not part of a row's identity, so `fingerprint` must stand for it.
     `workers`: by default one per GPU, else one per core, or as many as OMP_NUM_THREADS gives this process of
     the machine; small models gain more from a core each than from sharing two. One worker runs in this
-    process. `engine`: "local" or "ray".
+    process. `engine`: "local" or "ray"; by default what NUNCHI_ENGINE says, else "local".
     """
     if shared and not fingerprint:
         raise ValueError("`shared` is not in the cache key: pass fingerprint=sweeps.fingerprint(…) of it")
+    engine = engine or os.environ.get("NUNCHI_ENGINE") or "local"
     if engine not in ("local", "ray"):
         raise ValueError(f'engine is "local" or "ray", got {engine!r}')
     board = _Board(function, configs, name=name, data=fingerprint)
     if board.open:
         board.run(_engine(engine, workers, shared or {}))
-    return board.frame()
+    frame = board.frame()
+    wrong = frame[frame["status"] == "failed"]
+    if failed == "raise" and len(wrong):
+        raise RuntimeError(
+            f"{len(wrong)} of {len(frame)} runs of {name!r} failed; the first: {wrong['error'].iloc[0]}. "
+            "The others are kept: mend the cause and run it again"
+        )
+    return frame
 
 
 def fingerprint(*parts: object) -> str:

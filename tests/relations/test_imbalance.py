@@ -2,16 +2,16 @@
 
 import numpy as np
 import pytest
+from scipy.special import softmax
 
 from helpers.relations.imbalance import (
     adjust_prior,
     class_weights,
     draw_by_weight,
-    estimate_shares,
     hard_negative_weights,
     label_shares,
-    softmax,
 )
+from helpers.statistics import estimate_shares
 
 
 def test_class_weights_keep_the_mean_and_favour_the_rare():
@@ -46,7 +46,7 @@ def test_draws_follow_the_weights_and_the_epoch():
 def test_hard_negatives_change_what_an_epoch_draws():
     rng = np.random.default_rng(0)
     gold = np.where(rng.random(2000) < 0.6, 0, rng.integers(1, 30, 2000))
-    probs = softmax(rng.normal(size=(2000, 30)) + 3 * np.eye(30)[0])
+    probs = softmax(rng.normal(size=(2000, 30)) + 3 * np.eye(30)[0], axis=1)
     drawn = np.bincount(draw_by_weight(hard_negative_weights(gold, probs))(0), minlength=2000)
     negatives = np.flatnonzero(gold == 0)
     by_doubt = negatives[np.argsort(probs[negatives, 0])]
@@ -58,7 +58,7 @@ def test_prior_adjustment_is_bayes_rule():
     old, new = np.full(30, 1 / 30), label_shares([0] * 60 + [1] * 10)
     logits = np.log(np.random.default_rng(1).dirichlet(np.ones(30), size=5))
     want = np.exp(logits) * new / old
-    assert softmax(adjust_prior(logits, old=old, new=new)) == pytest.approx(
+    assert softmax(adjust_prior(logits, old=old, new=new), axis=1) == pytest.approx(
         want / want.sum(axis=1, keepdims=True)
     )
     assert adjust_prior(logits, old=old, new=old) == pytest.approx(logits)
@@ -71,5 +71,5 @@ def test_shares_are_found_again_from_calibrated_logits():
     centres = rng.normal(size=(30, 12)) * 1.5
     seen = centres[gold] + rng.normal(size=(8000, 12))
     logits = -0.5 * ((seen[:, None, :] - centres) ** 2).sum(axis=2)  # exact log-likelihoods, prior `old`
-    assert estimate_shares(logits, old=old)[0] == pytest.approx(0.6, abs=0.02)
-    assert softmax(logits).mean(axis=0)[0] < 0.58
+    assert estimate_shares(softmax(logits, axis=1), old=old)[0] == pytest.approx(0.6, abs=0.02)
+    assert softmax(logits, axis=1).mean(axis=0)[0] < 0.58

@@ -139,14 +139,16 @@ def test_a_finished_grid_of_29_cells_is_read_within_a_second(tmp_path):
 def test_a_failing_config_is_a_row_and_is_tried_again(tmp_path, workers):
     calls = str(tmp_path / "c")
     configs = [{"x": x, "calls": calls} for x in (1, 2, 3)]
-    frame = sweep(fragile, configs, name="fragile", workers=workers)
+    frame = sweep(fragile, configs, name="fragile", workers=workers, failed="keep")
     assert frame["status"].tolist() == ["ok", "failed", "ok"]
     assert frame["error"].tolist() == ["", "RuntimeError: two is unlucky", ""]
     assert frame["square"].isna().tolist() == [False, True, False]
+    with pytest.raises(RuntimeError, match=r"1 of 3 runs of 'fragile' failed; the first: .*two is unlucky"):
+        sweep(fragile, configs, name="fragile", workers=workers)
     Path(calls).with_suffix(".healed").touch()
     again = sweep(fragile, configs, name="fragile", workers=workers)
     assert again["status"].tolist() == ["ok"] * 3
-    assert lines(calls) == [1, 2, 2, 3]
+    assert lines(calls) == [1, 2, 2, 2, 3]
 
 
 def test_artefacts_are_published_with_the_row_and_output_stays_out_of_the_way(cache, capsys):
@@ -157,7 +159,7 @@ def test_artefacts_are_published_with_the_row_and_output_stays_out_of_the_way(ca
 
 
 def test_a_call_that_fails_leaves_no_artefacts_but_a_traceback(cache):
-    frame = sweep(half_way, [{"x": 1}], name="half")
+    frame = sweep(half_way, [{"x": 1}], name="half", failed="keep")
     assert frame["status"].tolist() == ["failed"]
     assert not list(cache.rglob("*.part")) and not list(cache.rglob("partial.bin"))
     (log,) = (cache / "half" / "logs").iterdir()
@@ -165,7 +167,7 @@ def test_a_call_that_fails_leaves_no_artefacts_but_a_traceback(cache):
 
 
 def test_a_killed_worker_is_a_failed_row_and_the_others_go_on():
-    frame = sweep(suicidal, [{"x": x} for x in range(4)], name="killed", workers=2)
+    frame = sweep(suicidal, [{"x": x} for x in range(4)], name="killed", workers=2, failed="keep")
     assert frame["status"].tolist() == ["ok", "failed", "ok", "ok"]
     assert "exit code -9" in frame["error"][1]
     cores = len(os.sched_getaffinity(0))
@@ -267,7 +269,7 @@ def test_results_pass_through_json_so_fresh_equals_cached():
 
 @pytest.mark.parametrize(("function", "message"), [(returns_list, "mapping"), (returns_config, "rename")])
 def test_results_of_the_wrong_shape_are_failed_rows(function, message):
-    frame = sweep(function, [{"x": 0}], name="shape")
+    frame = sweep(function, [{"x": 0}], name="shape", failed="keep")
     assert frame["status"][0] == "failed" and message in frame["error"][0]
 
 
@@ -367,9 +369,9 @@ def test_the_same_sweep_on_a_real_ray_cluster_of_two_workers(tmp_path):
         files = sweep(with_files, [{"x": x} for x in range(5)], name="ray", engine="ray")
         assert files["twice"].tolist() == [0, 2, 4, 6, 8]
         assert [Path(f, "deep", "x.txt").read_text() for f in files["folder"]] == list("01234")
-        killed = sweep(suicidal, [{"x": x} for x in range(4)], name="killed", engine="ray")
+        killed = sweep(suicidal, [{"x": x} for x in range(4)], name="killed", engine="ray", failed="keep")
         assert killed["status"].tolist() == ["ok", "failed", "ok", "ok"]
-        failed = sweep(half_way, [{"x": 0}], name="half", engine="ray")
+        failed = sweep(half_way, [{"x": 0}], name="half", engine="ray", failed="keep")
         assert failed["error"][0] == "ValueError: gave up half-way"
         product = {"shared": {"weight": 4}, "fingerprint": "four", "name": "shared", "engine": "ray"}
         assert sweep(weighed, [{"x": 2}], **product)["product"][0] == 8
