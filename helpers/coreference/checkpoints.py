@@ -10,7 +10,6 @@ checkpoints can be compared item by item. Intervals, tests and stopping rules ar
 import hashlib
 import json
 import re
-import sys
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -203,36 +202,3 @@ def _write(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.partial")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
-
-
-def report(
-    paths: Sequence[Path],
-    *,
-    seq_len: int | None,
-    from_step: int,
-    out: Path,
-    baseline: str | None,
-    data: str,
-    lambada: str | None,
-    documents: int,
-) -> int:
-    """Evaluate checkpoints, write a record of each, print the ranking; 0 when all could be evaluated."""
-    from helpers.coreference.items import build_items
-    from helpers.corpora import load_documents, load_lambada
-
-    folders = [folder for path in paths for folder in find_checkpoints(path, from_step=from_step)]
-    items = build_items(load_documents(data, "dev", rows=documents), seed=0)
-    passages = load_lambada(lambada or data, "dev", rows=documents)
-    frame = evaluate_checkpoints(folders, seq_len=seq_len, items=items, lambada=passages)
-    for row in frame[frame["status"] == "ok"].to_dict("records"):
-        write_record(row, out / Path(row["checkpoint"]).parent.name)
-    ranked = rank(frame, baseline=baseline)
-    columns = [
-        name for name in ranked.columns if re.match(r"name$|real|lambada1$|score$|rank_|change_", name)
-    ]
-    columns = [name for name in columns if not name.endswith("_seconds")]
-    print(ranked[columns].to_string(index=False, float_format="%.4f"))
-    failed = frame[frame["status"] == "failed"]
-    for row in failed.itertuples():
-        print(f"failed: {row.checkpoint}: {row.error}", file=sys.stderr)
-    return 1 if len(failed) else 0

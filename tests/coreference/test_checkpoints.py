@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import torch
 
+from helpers.cli import main
 from helpers.coreference import audit as audit
 from helpers.coreference import checkpoints, cloze, curricula, trajectories
 from helpers.coreference import items as coreference_items
@@ -199,14 +200,14 @@ def test_ranking_and_change_against_a_baseline():
 def test_the_command_evaluates_ranks_and_reports_failures(run, tmp_path, capsys):
     out = tmp_path / "evaluations"
     options = ["--out", str(out), "--documents", "4", "--baseline", "checkpoint-0", "--seq-len", "32"]
-    assert checkpoints.main([str(run), *options]) == 1
+    assert main(["checkpoints", str(run), *options]) == 1
     shown = capsys.readouterr()
     assert "checkpoint-10" in shown.out and "change_real1" in shown.out
     assert "failed" in shown.err and "checkpoint-5" in shown.err
     record = json.loads((out / "run" / "checkpoint-10_eval_results.json").read_text())
     assert record["seq_len"] == 32
-    assert checkpoints.main([str(run / "checkpoint-0"), "--out", str(out), "--documents", "4"]) == 0
-    assert checkpoints.main([str(tmp_path / "nowhere")]) == 2
+    assert main(["checkpoints", str(run / "checkpoint-0"), "--out", str(out), "--documents", "4"]) == 0
+    assert main(["checkpoints", str(tmp_path / "nowhere")]) == 2
     assert "no folder" in capsys.readouterr().err
 
 

@@ -104,7 +104,7 @@ def test_networks_learn_the_planted_words(posts, assigned, config):
 
 def test_a_failed_training_says_why(posts, assigned):
     broken = Network(encoder="no/such-model", tokenizer="train:wordpiece")
-    with pytest.raises(RuntimeError, match="1 of 1 runs of .* failed"):
+    with pytest.raises(RuntimeError, match=r"1 of 1 runs of .* failed"):
         experiment.score_folds(broken, posts, assigned, left_out=[(0,)])
 
 
