@@ -7,21 +7,20 @@ what, where it stands.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from random import Random
+from typing import Any
 
-from . import document_templates as templates
 from . import lexicon, quantities
 from .streams import check, stream
+from .tables import table, words
 from .templates import Draft, Filler
-from .wordlists import BODY_SUFFIXES, CRAFTS, EVENTS, FIRM_SUFFIXES, SURNAMES, THINGS
 
-PLANTED = {
+PLANTED: dict[str, Any] = {
     "sentences": (5, 25),  # shortest and longest document
     "pronoun_share": 0.4,  # documents with at least one pronoun
     "held_out_things": 0.3,  # share of things kept for dev
 }
-
-_SURNAMES = tuple(name for name in SURNAMES if name not in ("나", "여"))  # taggers read them as pronouns
 
 
 def documents(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
@@ -38,19 +37,19 @@ def documents(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
 
 
 def cast(rng: Random, split: str) -> dict[str, str]:
-    """Draw the names that a document keeps to: see `document_templates` for the slots."""
-    surname = rng.sample(_SURNAMES, 2)
+    """Draw the names that a document keeps to: see `data/documents.yaml` for the slots."""
+    surname = rng.sample(_surnames(), 2)
     first, second = rng.sample(things(split), 2)
     return {
         "A": surname[0] + lexicon.given_name(rng, split),
         "B": surname[1] + lexicon.given_name(rng, split),
         "L": lexicon.town(rng, split),
         "M": lexicon.town(rng, split),
-        "O": lexicon.stem(rng, split) + rng.choice((*FIRM_SUFFIXES, *BODY_SUFFIXES[3:])),
-        "E": f"{lexicon.stem(rng, split)} {rng.choice(EVENTS)}",
+        "O": lexicon.stem(rng, split) + rng.choice((*words("firm_suffixes"), *words("body_suffixes")[3:])),
+        "E": f"{lexicon.stem(rng, split)} {rng.choice(words('events'))}",
         "N": first,
         "K": second,
-        "T": rng.choice(CRAFTS),
+        "T": rng.choice(words("crafts")),
         "Y": quantities.year(rng),
         "D": f"{rng.randrange(1, 13)}월 {rng.randrange(1, 29)}일",
     }
@@ -58,8 +57,14 @@ def cast(rng: Random, split: str) -> dict[str, str]:
 
 def things(split: str) -> tuple[str, ...]:
     """Things that a split talks about; dev knows them all."""
-    kept = round(len(THINGS) * (1 - PLANTED["held_out_things"]))
-    return THINGS if split == "dev" else THINGS[:kept]
+    known = words("things")
+    return known if split == "dev" else known[: round(len(known) * (1 - PLANTED["held_out_things"]))]
+
+
+@cache
+def _surnames() -> tuple[str, ...]:
+    """All but those that taggers read as pronouns."""
+    return tuple(name for name in words("surnames") if name not in ("나", "여"))
 
 
 def sentence(template: str, names: dict[str, str]) -> str:
@@ -72,23 +77,25 @@ def _outline(rng: Random) -> list[str]:
     """Choose the templates of a document: opening, introductions, body in any order, closing."""
     low, high = PLANTED["sentences"]
     size = min(high, low + int(rng.expovariate(1 / 8)))
-    opening = rng.choice(templates.OPENINGS[rng.choice(tuple(templates.OPENINGS))])
+    lines = table("documents")
+    opening = rng.choice(lines["openings"][rng.choice(tuple(lines["openings"]))])
     pronouns = []
     if rng.random() < PLANTED["pronoun_share"]:
-        pronouns = rng.sample(templates.PRONOUNS, min(rng.randrange(1, 4), size - 4))
+        pronouns = rng.sample(lines["pronouns"], min(rng.randrange(1, 4), size - 4))
     body = _body(rng, size - 4 - len(pronouns))
     for line in pronouns:
         body.insert(rng.randint(0, len(body)), line)
-    return [opening, *rng.sample(templates.INTRODUCTIONS, 2), *body, rng.choice(templates.CLOSINGS)]
+    return [opening, *rng.sample(lines["introductions"], 2), *body, rng.choice(lines["closings"])]
 
 
 def _body(rng: Random, size: int) -> list[str]:
     """Draw beats and single sentences without repeats until there are enough lines."""
-    pool = [*templates.BEATS, *((line,) for line in templates.BODIES)]
+    beats, bodies, adverbs = (table("documents")[name] for name in ("beats", "bodies", "adverbs"))
+    pool = [*beats, *([line] for line in bodies)]
     lines: list[str] = []
     for beat in rng.sample(pool, len(pool)):
         if len(lines) + len(beat) <= size:
-            lines += [(rng.choice(templates.ADVERBS) if rng.random() < 0.15 else "") + beat[0], *beat[1:]]
+            lines += [(rng.choice(adverbs) if rng.random() < 0.15 else "") + beat[0], *beat[1:]]
     return lines
 
 

@@ -8,13 +8,14 @@ templates train never shows.
 
 from collections.abc import Callable, Iterator
 from random import Random
+from typing import Any
 
-from . import entity_templates as templates
-from . import lexicon, quantities, wordlists
+from . import lexicon, quantities
 from .streams import check, seen_in, stream, zipf
+from .tables import table, words
 from .templates import Draft, Filler, Mention
 
-PLANTED = {
+PLANTED: dict[str, Any] = {
     "types": ("PS", "LC", "OG", "DT", "TI", "QT"),
     "noise_rate": 0.02,  # sentences with one entity dropped, retyped or stretched over the next character
     "shares": {"news": 0.42, "remark": 0.28, "riddle": 0.17, "anywhere": 0.13},  # sentences by style
@@ -60,25 +61,12 @@ _AMOUNTS = {
     "QT.score": quantities.score,
     "QT.points": lambda rng: f"{rng.randrange(1, 11)}점",
 }
-_LISTS = (
-    "OPENINGS",
-    "PERSON_SUBJECTS",
-    "GROUP_SUBJECTS",
-    "PERSON_PREDICATES",
-    "GROUP_PREDICATES",
-    "ENDINGS",
-    "JOINTS",
-    "RIDDLES",
-    "ANYWHERE",
-    "REMARKS",
-    "TAILS",
-)
 
 
 def entities(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
     """Yield `rows` sentences: guid, sentence, tokens (characters) and ner_tags (strings)."""
     check(split, rows)
-    bank = {name: tuple(seen_in(getattr(templates, name), split)) for name in _LISTS}
+    bank = {name: seen_in(lines, split) for name, lines in table("entities").items()}
     styles = {"news": _news, "remark": _remark, "riddle": _riddle, "anywhere": _anywhere}
     for index in range(rows):
         rng = stream("entities", split, seed, index)
@@ -95,14 +83,14 @@ def entities(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
 def _news(rng: Random, split: str, bank: dict) -> Draft:
     draft, fill = Draft(), _filler(rng, split)
     if rng.random() < 0.5:
-        draft.add(rng.choice(bank["OPENINGS"]), fill)
-    kind = "PERSON" if rng.random() < 0.55 else "GROUP"
-    draft.add(rng.choice(bank[f"{kind}_SUBJECTS"]), fill)
+        draft.add(rng.choice(bank["openings"]), fill)
+    kind = "person" if rng.random() < 0.55 else "group"
+    draft.add(rng.choice(bank[f"{kind}_subjects"]), fill)
     for extra in range(1 if rng.random() < 0.6 else 2):
         if extra:
-            draft.add(rng.choice(bank["JOINTS"]), fill)
-        draft.add(rng.choice(bank[f"{kind}_PREDICATES"]), fill)
-    draft.add(rng.choice(bank["ENDINGS"]), fill)
+            draft.add(rng.choice(bank["joints"]), fill)
+        draft.add(rng.choice(bank[f"{kind}_predicates"]), fill)
+    draft.add(rng.choice(bank["endings"]), fill)
     return draft
 
 
@@ -110,17 +98,17 @@ def _remark(rng: Random, split: str, bank: dict) -> Draft:
     draft, fill = Draft(), _filler(rng, split)
     for place in range(1 if rng.random() < 0.65 else 2):
         draft.write(" " if place else "")
-        draft.add(rng.choice(bank["REMARKS"]), fill)
-        draft.write(rng.choice(bank["TAILS"]))
+        draft.add(rng.choice(bank["remarks"]), fill)
+        draft.write(rng.choice(bank["tails"]))
     return _squeeze(rng, draft) if rng.random() < PLANTED["squeezed"] else draft
 
 
 def _riddle(rng: Random, split: str, bank: dict) -> Draft:
-    label = rng.choice(tuple(templates.CUES))
+    label = rng.choice(("PS", "LC", "OG"))
     draft, fill = Draft(), _filler(rng, split)
-    cue = Filler(rng.choice(seen_in(templates.CUES[label], split)))
+    cue = Filler(rng.choice(bank[f"cues_{label}"]))
     own = {"Z": lambda: Filler(_name(rng, split, f"{label}.plain"), label), "cue": lambda: cue}
-    draft.add(rng.choice(bank["RIDDLES"]), lambda slot: own[slot]() if slot in own else fill(slot))
+    draft.add(rng.choice(bank["riddles"]), lambda slot: own[slot]() if slot in own else fill(slot))
     return draft
 
 
@@ -131,7 +119,7 @@ def _anywhere(rng: Random, split: str, bank: dict) -> Draft:
         label = rng.choice(("PS", "LC", "OG"))
         return Filler(_shaped(rng, split, label), label) if slot == "X" else fill(slot)
 
-    draft.add(rng.choice(bank["ANYWHERE"]), any_name)
+    draft.add(rng.choice(bank["anywhere"]), any_name)
     return draft
 
 
@@ -154,7 +142,7 @@ def _filler(rng: Random, split: str) -> Callable[[str], Filler]:
         if slot in _AMOUNTS:
             return Filler(_AMOUNTS[slot](rng), slot[:2])
         if slot == "O":
-            return Filler(rng.choice(wordlists.EVERYDAY))
+            return Filler(rng.choice(words("everyday")))
         return Filler(_name(rng, split, slot), slot[:2])
 
     return fill
@@ -163,13 +151,13 @@ def _filler(rng: Random, split: str) -> Callable[[str], Filler]:
 def _name(rng: Random, split: str, slot: str) -> str:
     """A name of a type: famous, made up, or a bare stem or everyday word that could be of any type."""
     if slot == "PS.family":
-        return rng.choice(wordlists.SURNAMES)
+        return rng.choice(words("surnames"))
     if slot == "OG.short":
         return lexicon.acronym(rng, split)
     if slot == "PS.given":
-        return rng.choice(wordlists.EVERYDAY) if rng.random() < 0.3 else lexicon.given_name(rng, split)
+        return rng.choice(words("everyday")) if rng.random() < 0.3 else lexicon.given_name(rng, split)
     if slot.endswith(".plain") or ("." not in slot and rng.random() < PLANTED["bare_share"]):
-        return rng.choice(wordlists.EVERYDAY) if rng.random() < 0.4 else lexicon.stem(rng, split)
+        return rng.choice(words("everyday")) if rng.random() < 0.4 else lexicon.stem(rng, split)
     return _shaped(rng, split, slot)
 
 

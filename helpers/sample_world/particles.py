@@ -95,7 +95,7 @@ def _last_syllable(text: str) -> str:
     if "가" <= last <= "힣":
         return last
     if last.isascii() and last.isdigit():
-        return _numeral(_NUMBER.search(bare).group())
+        return _numeral(_NUMBER.findall(bare)[0])
     if last in _LETTERS and last:
         return _LETTERS[last]
     raise ValueError(f"expected text that ends in Hangul, a digit or a Latin letter; got {text!r}")

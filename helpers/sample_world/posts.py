@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from math import prod
 from random import Random
+from typing import Any
 
 from . import lexicon
-from .post_templates import NEUTRAL, TRIGGERS, VOCABULARY
 from .streams import check, seen_in, stream
+from .tables import table
 from .templates import Draft, Filler
 
 _POSTS = 3822  # size of the UNLP training file, whose counts these are
@@ -42,7 +43,7 @@ _DARKNESS = {  # P(technique | dark) / P(technique); the bright mood makes up th
     "cherry_picking": 1.5,
     "cliche": 1.0,
 }
-PLANTED = {
+PLANTED: dict[str, Any] = {
     "rates": {name: count / _POSTS for name, count in _COUNTS.items()},
     "none": 1233 / _POSTS,
     "cardinality": sum(_COUNTS.values()) / _POSTS,
@@ -113,9 +114,9 @@ def _text(rng: Random, split: str, lang: str, techniques: list[str]) -> tuple[st
     if techniques and not spoken:
         spoken = [rng.choice(techniques)]
     units = [(True, t) for name in spoken for t in _triggers(rng, split, lang, name, PLANTED["echo"])]
-    units += [(False, t) for t in rng.sample(NEUTRAL[lang], rng.randrange(2, 9))]
+    units += [(False, t) for t in rng.sample(table("posts")["neutral"][lang], rng.randrange(2, 9))]
     while rng.random() < PLANTED["decoys"]:
-        name = rng.choices(tuple(TRIGGERS), [rate**0.5 for rate in PLANTED["rates"].values()])[0]
+        name = rng.choices(tuple(PLANTED["rates"]), [rate**0.5 for rate in PLANTED["rates"].values()])[0]
         units.append((False, rng.choice(_bank(name, lang, split))))
     rng.shuffle(units)
     return _join(units, _filler(rng, split, lang))
@@ -123,7 +124,7 @@ def _text(rng: Random, split: str, lang: str, techniques: list[str]) -> tuple[st
 
 @cache
 def _bank(name: str, lang: str, split: str) -> tuple[str, ...]:
-    return tuple(seen_in(TRIGGERS[name][lang], split))
+    return tuple(seen_in(table("posts")["triggers"][name][lang], split))
 
 
 def _triggers(rng: Random, split: str, lang: str, name: str, echo: float) -> list[str]:
@@ -155,7 +156,7 @@ def _filler(rng: Random, split: str, lang: str) -> Callable[[str], Filler]:
             return Filler(str(rng.randrange(1, 12)))
         if slot in names:
             return Filler(names[slot](rng, split))
-        return Filler(rng.choice(VOCABULARY[lang][slot]))
+        return Filler(rng.choice(table("posts")["vocabulary"][lang][slot]))
 
     return fill
 

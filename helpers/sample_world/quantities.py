@@ -2,24 +2,7 @@
 
 from random import Random
 
-from .wordlists import words
-
-_NATIVE = words("한 두 세 네 다섯 여섯 일곱 여덟 아홉 열")
-_DAYS = words("하루 이틀 사흘 나흘 닷새 엿새 이레 열흘 보름")
-_RELATIVE_DAYS = (
-    "오늘",
-    "어제",
-    "지난해",
-    "올해",
-    "작년",
-    "지난달",
-    "이달",
-    "이번 주",
-    "지난주",
-    "그해 가을",
-)
-_RELATIVE_TIMES = words("오전 오후 새벽 저녁 밤 정오 자정 아침")
-_HOLIDAYS = words("설날 추석 한글날 어린이날 광복절")
+from .tables import words
 
 
 def year(rng: Random, low: int = 1950, high: int = 2031) -> str:
@@ -43,15 +26,15 @@ def day(rng: Random) -> str:
     if draw < 0.5:
         return f"{rng.randrange(1, 13)}월 {rng.randrange(1, 29)}일"
     if draw < 0.7:
-        return rng.choice(_RELATIVE_DAYS)
-    return rng.choice(_HOLIDAYS) if draw < 0.76 else date(rng)
+        return rng.choice(words("relative_days"))
+    return rng.choice(words("holidays")) if draw < 0.76 else date(rng)
 
 
 def span_of_days(rng: Random) -> str:
     """A stretch of days or years; KLUE files it under dates."""
     draw = rng.random()
     if draw < 0.4:
-        return rng.choice(_DAYS)
+        return rng.choice(words("spans_of_days"))
     return f"{rng.randrange(2, 30)}{rng.choice(('일', '년', '개월', '주'))}"
 
 
@@ -59,7 +42,7 @@ def clock(rng: Random) -> str:
     """A time of day: `오후 3시`, `7시 30분`, `새벽`."""
     draw = rng.random()
     if draw < 0.2:
-        return rng.choice(_RELATIVE_TIMES)
+        return rng.choice(words("relative_times"))
     hour = f"{rng.randrange(1, 13)}시"
     if draw < 0.6:
         hour = f"{rng.choice(('오전', '오후', '밤'))} {hour}"
@@ -72,7 +55,7 @@ def span_of_hours(rng: Random) -> str:
 
 def people(rng: Random) -> str:
     if rng.random() < 0.25:
-        return f"{rng.choice(_NATIVE[:6])} {rng.choice(('명', '분', '사람'))}"
+        return f"{rng.choice(words('native_numerals')[:6])} {rng.choice(('명', '분', '사람'))}"
     if rng.random() < 0.5:
         return f"{rng.randrange(2, 99)}{rng.choice(('명', '명', '분'))}"
     return headcount(rng)
@@ -91,13 +74,9 @@ def money(rng: Random) -> str:
     return f"{rng.randrange(1, 900) * 100:,}원"
 
 
-def age(rng: Random) -> str:
-    return f"{rng.randrange(5, 90)}{rng.choice(('세', '살'))}"
-
-
 def times(rng: Random) -> str:
     return (
-        f"{rng.choice(_NATIVE)} 번"
+        f"{rng.choice(words('native_numerals'))} 번"
         if rng.random() < 0.5
         else f"{rng.randrange(2, 40)}{rng.choice(('번', '회'))}"
     )
@@ -105,13 +84,11 @@ def times(rng: Random) -> str:
 
 def things(rng: Random) -> str:
     unit = rng.choice(("개", "대", "편", "권", "곳", "건", "가지"))
-    return f"{rng.choice(_NATIVE)} {unit}" if rng.random() < 0.35 else f"{rng.randrange(2, 300)}{unit}"
-
-
-def measure(rng: Random) -> str:
-    unit = rng.choice(("km", "m", "%", "kg", "미터", "퍼센트", "킬로그램", "도"))
-    number = rng.choice((str(rng.randrange(1, 100)), f"{rng.randrange(10, 999) / 10:.1f}"))
-    return number + unit
+    return (
+        f"{rng.choice(words('native_numerals'))} {unit}"
+        if rng.random() < 0.35
+        else f"{rng.randrange(2, 300)}{unit}"
+    )
 
 
 def rank(rng: Random) -> str:

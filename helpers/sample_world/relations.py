@@ -7,10 +7,10 @@ another pair and another label; some entity words occur before the marked mentio
 a few duplicates and contradictions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .scenes import TOP, Scene, scene
 from .streams import SPLITS, check, stream
@@ -65,7 +65,7 @@ def _rates(split: str) -> dict[str, float]:
     return {"no_relation": _NO_RELATION[split]} | {name: share * scale for name, share in shares.items()}
 
 
-PLANTED = {
+PLANTED: dict[str, Any] = {
     "no_relation": _NO_RELATION,
     "rates": {split: _rates(split) for split in SPLITS},
     "object_types": {name: tuple(row.objects) for name, row in _CLASSES.items()},
@@ -135,7 +135,7 @@ def _circle(split: str, seed: int, number: int) -> Circle:
     return circle(stream("circle", split, seed, number), split)
 
 
-def _draw(rng: Random, weights: dict[str, float]) -> str:
+def _draw(rng: Random, weights: Mapping[str, float]) -> str:
     return rng.choices(tuple(weights), tuple(weights.values()))[0]
 
 

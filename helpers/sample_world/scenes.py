@@ -8,8 +8,8 @@ from functools import cache
 from random import Random
 from typing import NamedTuple
 
-from . import relation_templates as templates
 from .streams import seen_in, zipf
+from .tables import table
 from .templates import Draft, Filler, Mention, slots
 from .world import Circle, Entity
 
@@ -33,12 +33,6 @@ INVERSE = {
 }
 # Objects of one topic that have something to do with each other, though the sentence does not say what.
 _CLOSE = {"parent", "child", "sib", "spouse", "kin", "by", "staff", "over", "unit", "mate", "job"}
-_AGREEMENT = {
-    "child": ("아들", "딸"),
-    "spouse": ("남편", "아내"),
-    "parent": ("아버지", "어머니"),
-    "sibling": ("남동생", "여동생"),
-}
 
 
 class Scene:
@@ -104,29 +98,31 @@ class _Plan(NamedTuple):
 class _Narrator:
     def __init__(self, rng: Random, circle: Circle, split: str) -> None:
         self.rng, self.circle, self.split, self.scene = rng, circle, split, Scene()
+        self.table = table("relations")
 
     def story(self, relation: str) -> None:
         """Tell about one to three topics, one of which has the wanted relation."""
         count = self.rng.choices((1, 2, 3), (0.12, 0.48, 0.4))[0]
-        goal, told = self.rng.randrange(count), []
+        goal = self.rng.randrange(count)
+        told: list[Entity] = []
         for place in range(count):
             wanted = relation if place == goal else "no_relation"
             told.append(self._topic(wanted, told))
             if place:
-                self.scene.draft.write(self.rng.choice(templates.JOINTS))
+                self.scene.draft.write(self.rng.choice(self.table["joints"]))
             elif self.rng.random() < 0.12:
-                self.scene.draft.add(self.rng.choice(templates.LEADS), lambda _: Filler(told[0].name))
+                self.scene.draft.add(self.rng.choice(self.table["leads"]), lambda _: Filler(told[0].name))
             self._segment(told[-1], wanted)
-        self.scene.draft.write(self.rng.choice(templates.ENDINGS))
+        self.scene.draft.write(self.rng.choice(self.table["endings"]))
 
     def roster(self) -> None:
         """List who was there, each with employer and post: many pairs of the same types, few related."""
-        opening, closing = self.rng.choice(templates.ROSTER_FRAMES)
+        opening, closing = self.rng.choice(self.table["roster_frames"])
         host = self.rng.choice(self.circle.groups)
         self._unit(host, opening)
         for place, person in enumerate(self.rng.sample(self.circle.people, self.rng.choice((2, 3, 3, 4)))):
             self.scene.draft.write(", " if place else "")
-            before, after = self.rng.choice(templates.ROSTER_ITEMS)
+            before, after = self.rng.choice(self.table["roster_items"])
             stated = self._unit(person, before)
             at = self.scene.mention(person)
             self._settle(person, at, stated + self._unit(person, after))
@@ -146,7 +142,7 @@ class _Narrator:
         stated += self._unit(topic, plan.after)
         self._unit(topic, "[은] ")
         for place, clause in enumerate(plan.clauses):
-            self.scene.draft.write(self.rng.choice(templates.WITHIN) if place else "")
+            self.scene.draft.write(self.rng.choice(self.table["within"]) if place else "")
             stated += self._unit(topic, clause)
         self._settle(topic, at, stated)
 
@@ -154,23 +150,23 @@ class _Narrator:
         """Choose templates that do not state the same fact twice, one of them the wanted relation."""
         rng = self.rng
         offers = [
-            (place, rng.choice(units(kind, place, self.split))) for place in ("BEFORE", "AFTER", "CLAUSES")
+            (place, rng.choice(units(kind, place, self.split))) for place in ("before", "after", "clauses")
         ]
         wanted = [rng.choice(wordings(relation, self.split))] if relation != "no_relation" else []
         kept = [
             offer for offer, chance in zip(offers, (0.4, 0.25, 0.45), strict=True) if rng.random() < chance
         ]
-        aside = ("CLAUSES", rng.choice(units(kind, "ASIDES", self.split)))
-        chosen: dict[str, list[str]] = {"BEFORE": [], "AFTER": [], "CLAUSES": []}
+        aside = ("clauses", rng.choice(units(kind, "asides", self.split)))
+        chosen: dict[str, list[str]] = {"before": [], "after": [], "clauses": []}
         used: set[str] = set()
         for place, template in [*wanted, *kept, aside]:
-            facts = set(slots(template)) & templates.SLOTS[kind].keys()
-            full = len(chosen[place]) > (place == "CLAUSES") or (template == aside[1] and chosen["CLAUSES"])
+            facts = set(slots(template)) & self.table["slots"][kind].keys()
+            full = len(chosen[place]) > (place == "clauses") or (template == aside[1] and chosen["clauses"])
             if not full and not facts & used:
                 chosen[place].append(template)
                 used |= facts
-        rng.shuffle(chosen["CLAUSES"])
-        return _Plan("".join(chosen["BEFORE"]), "".join(chosen["AFTER"]), chosen["CLAUSES"])
+        rng.shuffle(chosen["clauses"])
+        return _Plan("".join(chosen["before"]), "".join(chosen["after"]), chosen["clauses"])
 
     def _unit(self, topic: Entity, template: str) -> list[tuple[str, int]]:
         """Write a template about a topic; return (slot, mention) of what it names."""
@@ -179,7 +175,7 @@ class _Narrator:
 
         def fill(slot: str) -> Filler:
             if slot.startswith("="):
-                return Filler(_AGREEMENT[slot[1:]][topic.woman])
+                return Filler(self.table["agreement"][slot[1:]][topic.woman])
             thing = self._thing(topic, slot, bound)
             named.append((slot, len(self.scene.mentions)))
             return Filler(thing.name, thing.kind, thing)
@@ -195,7 +191,7 @@ class _Narrator:
             return staff if slot == "staff" else staff.post
         if slot == "post":
             return topic.post
-        return self.rng.choice(topic.facts[templates.SLOTS[topic.kind][slot]])
+        return self.rng.choice(topic.facts[self.table["slots"][topic.kind][slot]])
 
     def _bystander(self, topic: Entity, kind: str) -> Entity:
         """Somebody or something of the circle about which the sentence states nothing."""
@@ -208,11 +204,11 @@ class _Narrator:
             return rng.choice((owner.post, *owner.facts[TITLE]))
         if kind == "NOH" or (kind in ("POH", "LOC", "DAT") and rng.random() < 0.5):
             owner = rng.choice([actor for actor in self.circle.groups if actor is not topic])
-        return rng.choice(owner.facts[rng.choice(templates.SOURCES[owner.kind, kind])])
+        return rng.choice(owner.facts[rng.choice(self.table["sources"][owner.kind][kind])])
 
     def _settle(self, topic: Entity, at: int, stated: list[tuple[str, int]]) -> None:
         """State the facts about a topic that has now been mentioned, and set aside what is only implied."""
-        relations, where = templates.SLOTS[topic.kind], dict(stated)
+        relations, where = self.table["slots"][topic.kind], dict(stated)
         for slot, thing in stated:
             if slot in relations:
                 self.scene.state(at, relations[slot], thing)
@@ -229,15 +225,14 @@ class _Narrator:
 
 @cache
 def units(kind: str, place: str, split: str) -> tuple[str, ...]:
-    """Templates for a place in the sentence: BEFORE, AFTER, CLAUSES or ASIDES."""
-    prefix = {"PER": "PERSON", "ORG": "GROUP"}[kind]
-    return tuple(seen_in(getattr(templates, f"{prefix}_{place}"), split))
+    """Templates for a place in the sentence: before, after, clauses or asides."""
+    return tuple(seen_in(table("relations")[kind][place], split))
 
 
 @cache
 def wordings(relation: str, split: str) -> tuple[tuple[str, str], ...]:
     """All (place, template) that state a relation about a topic."""
     kind = relation[:3].upper()
-    naming = {slot for slot, name in templates.SLOTS[kind].items() if name == relation}
-    places = ("BEFORE", "AFTER", "CLAUSES")
+    naming = {slot for slot, name in table("relations")["slots"][kind].items() if name == relation}
+    places = ("before", "after", "clauses")
     return tuple((place, t) for place in places for t in units(kind, place, split) if naming & set(slots(t)))

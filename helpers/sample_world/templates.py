@@ -66,12 +66,9 @@ def parse(template: str) -> tuple[tuple[int, str], ...]:
     for match in _PIECE.finditer(template):
         if match.start() > position:
             pieces.append((TEXT, template[position : match.start()]))
-        slot, form = match.groups()
-        if form is not None and form not in FORMS:
-            raise ValueError(
-                f"expected a particle in its form after a consonant, got [{form}] in {template!r}"
-            )
-        pieces.append((SLOT, slot) if slot is not None else (PARTICLE, form))
+        if match[2] and match[2] not in FORMS:
+            raise ValueError(f"expected a particle as after a consonant, got [{match[2]}] in {template!r}")
+        pieces.append((SLOT, match[1]) if match[1] else (PARTICLE, match[2]))
         position = match.end()
     if position < len(template):
         pieces.append((TEXT, template[position:]))

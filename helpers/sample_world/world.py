@@ -2,14 +2,15 @@
 
 A circle is the unit of the relation data: its facts recur in many sentences, so a random split of
 sentences leaks pairs, while circles of train and dev share nobody. How facts are worded is left to
-`relation_templates`.
+`data/relations.yaml`.
 """
 
 from dataclasses import dataclass, field
 from random import Random
 from typing import NamedTuple
 
-from . import lexicon, quantities, wordlists
+from . import lexicon, quantities
+from .tables import words
 
 
 @dataclass(eq=False)
@@ -19,7 +20,7 @@ class Entity:
     name: str
     kind: str
     woman: bool = False
-    post: "Entity | None" = None  # what a person is called at work
+    post: "Entity" = field(init=False, repr=False)  # what a person is called at work
     facts: dict[str, list["Entity"]] = field(default_factory=dict)
 
 
@@ -51,7 +52,7 @@ def circle(rng: Random, split: str) -> Circle:
 
 def _people(rng: Random, split: str) -> list[Entity]:
     """Father, mother, two children, an uncle, three friends; the father's side shares a surname."""
-    surname = rng.choice(wordlists.SURNAMES[:40])
+    surname = rng.choice(words("surnames")[:40])
     father, elder, younger, uncle = (surname + lexicon.given_name(rng, split) for _ in range(4))
     mother, *friends = (lexicon.person(rng, split) for _ in range(4))
     names = (father, mother, elder, younger, uncle, *friends)
@@ -62,14 +63,14 @@ def _people(rng: Random, split: str) -> list[Entity]:
 def _group_name(rng: Random, split: str, sort: str) -> str:
     if sort == "firm":
         return lexicon.firm(rng, split) if rng.random() < 0.8 else lexicon.stem(rng, split)
-    suffixes = {"club": wordlists.CLUB_SUFFIXES, "body": wordlists.BODY_SUFFIXES[3:]}
-    return lexicon.stem(rng, split) + rng.choice(suffixes.get(sort, wordlists.SCHOOL_SUFFIXES))
+    suffixes = {"club": words("club_suffixes"), "body": words("body_suffixes")[3:]}
+    return lexicon.stem(rng, split) + rng.choice(suffixes.get(sort, words("school_suffixes")))
 
 
 def _history(rng: Random, split: str, group: Entity) -> dict[str, list[Entity]]:
     short = rng.random() < 0.6
     alias = lexicon.acronym(rng, split) if short else group.name[:2] + rng.choice(("연합", "클럽", "조합"))
-    creed = lexicon.stem(rng, split) + rng.choice(("당", *wordlists.FAITHS))
+    creed = lexicon.stem(rng, split) + rng.choice(("당", *words("faiths")))
     return {
         "org:founded": [Entity(quantities.date(rng, 1920, 1990), "DAT")],
         "org:dissolved": [Entity(quantities.date(rng, 1991, 2030), "DAT")],
@@ -102,8 +103,8 @@ def _affiliate(rng: Random, split: str, groups: tuple[Entity, ...]) -> None:
 
 def _biography(rng: Random, split: str) -> dict[str, list[Entity]]:
     home = lexicon.nation(rng, split) if rng.random() < 0.4 else lexicon.town(rng, split)
-    school = lexicon.stem(rng, split) + rng.choice(wordlists.SCHOOL_SUFFIXES)
-    faith = lexicon.stem(rng, split) + rng.choice(wordlists.FAITHS)
+    school = lexicon.stem(rng, split) + rng.choice(words("school_suffixes"))
+    faith = lexicon.stem(rng, split) + rng.choice(words("faiths"))
     return {
         "per:date_of_birth": [Entity(quantities.date(rng, 1880, 1960), "DAT")],
         "per:date_of_death": [Entity(quantities.date(rng, 1961, 2030), "DAT")],
@@ -115,7 +116,7 @@ def _biography(rng: Random, split: str) -> dict[str, list[Entity]]:
         "per:alternate_names": [Entity(_alias(rng, split), "PER")],
         "per:product": [Entity(lexicon.work(rng), "POH") for _ in range(2)],
         "per:religion": [Entity(faith, "ORG")],
-        "per:title": [Entity(rng.choice(wordlists.CRAFTS), "POH")],
+        "per:title": [Entity(rng.choice(words("crafts")), "POH")],
     }
 
 
@@ -123,7 +124,7 @@ def _alias(rng: Random, split: str) -> str:
     draw = rng.random()
     if draw < 0.4:
         return lexicon.stem(rng, split)
-    return lexicon.person(rng, split) if draw < 0.8 else rng.choice(wordlists.EVERYDAY)
+    return lexicon.person(rng, split) if draw < 0.8 else rng.choice(words("everyday"))
 
 
 def _employ(rng: Random, people: tuple[Entity, ...], groups: tuple[Entity, ...]) -> None:
@@ -132,7 +133,7 @@ def _employ(rng: Random, people: tuple[Entity, ...], groups: tuple[Entity, ...])
     rng.shuffle(places)
     for person, place in zip(people, places, strict=True):
         group = groups[place]
-        person.post = Entity(rng.choice(wordlists.POSTS[_GROUPS[place]]), "POH")
+        person.post = Entity(rng.choice(words(f"{_GROUPS[place]}_posts")), "POH")
         person.facts["per:employee_of"] = [group]
         group.facts.setdefault("org:top_members/employees", []).append(person)
 
