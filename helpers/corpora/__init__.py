@@ -40,7 +40,6 @@ folders may instead hold what `Dataset.save_to_disk` wrote. Text is UTF-8.
 """
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from helpers.corpora import documents as _documents
@@ -49,7 +48,7 @@ from helpers.corpora import sources as _sources
 from helpers.corpora import unlp as _unlp
 from helpers.corpora.files import READERS
 from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAGS, TECHNIQUES
-from helpers.corpora.splits import document_groups, leak_report, relation_groups, split_by_group
+from helpers.corpora.splits import leak_report, relation_groups, split_by_group
 from helpers.corpora.unlp import CorpusWarning
 
 if TYPE_CHECKING:
@@ -60,7 +59,6 @@ __all__ = [
     "RELATIONS",
     "TECHNIQUES",
     "CorpusWarning",
-    "document_groups",
     "leak_report",
     "load_documents",
     "load_entities",
@@ -78,7 +76,7 @@ def load_relations(source: Source, split: str, *, rows: int | None = None, seed:
     """Load sentences with two entities and the relation between them; `label` is the id in RELATIONS."""
     raw = _read(_sources.RELATIONS, source, split, rows=rows, seed=seed)
     checked = _klue.relations(raw.rows, raw.name)
-    return _dataset(checked, _relation_features(), rows=rows, seed=seed)
+    return _dataset(checked, "relations", rows=rows, seed=seed)
 
 
 def load_entities(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -86,7 +84,7 @@ def load_entities(source: Source, split: str, *, rows: int | None = None, seed: 
     readers = {".tsv": _klue.read_ner_tsv, **READERS}
     raw = _read(_sources.ENTITIES, source, split, rows=rows, seed=seed, readers=readers)
     checked = _klue.entities(raw.rows, raw.name, split=_sources.split_name(split))
-    return _dataset(checked, _entity_features(), rows=rows, seed=seed)
+    return _dataset(checked, "entities", rows=rows, seed=seed)
 
 
 def load_techniques(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -95,8 +93,8 @@ def load_techniques(source: Source, split: str, *, rows: int | None = None, seed
     Trigger spans outside their post are clipped; a CorpusWarning and `info.description` say how many.
     """
     raw = _read(_sources.TECHNIQUES, source, split, rows=rows, seed=seed)
-    checked = _unlp.posts(raw.rows, raw.name)
-    return _dataset(checked.rows, _technique_features(), rows=rows, seed=seed, note=checked.note)
+    checked, note = _unlp.posts(raw.rows, raw.name)
+    return _dataset(checked, "techniques", rows=rows, seed=seed, note=note)
 
 
 def load_documents(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -104,19 +102,22 @@ def load_documents(source: Source, split: str, *, rows: int | None = None, seed:
     split = _checked(split, rows)
     if source == "sample":
         raw = _sources.from_sample(_sources.DOCUMENTS, split, rows=rows, seed=seed)
-        checked = _documents.documents(raw.rows, raw.name)
+    elif source == "hub":
+        raw = _sources.from_hub(_sources.DOCUMENTS, "train")
     else:
-        raw = _raw_documents(source)
-        checked = _documents.documents(raw.rows, raw.name)
+        path = _sources.place(_sources.DOCUMENTS, source)
+        raw = _sources.Rows(str(path), _documents.read_folder(path))
+    checked = _documents.documents(raw.rows, raw.name)
+    if source != "sample":
         checked = [row for row in checked if _documents.in_dev(row["text"]) == (split == "dev")]
-    return _dataset(checked, _text_features("id", "title", "text"), rows=rows, seed=seed)
+    return _dataset(checked, "documents", rows=rows, seed=seed)
 
 
 def load_lambada(source: Source, split: str = "dev", *, rows: int | None = None, seed: int = 0) -> "Dataset":
     """Load last-sentence cloze items; outside the sample there is only an evaluation split."""
     raw = _read(_sources.LAMBADA, source, split, rows=rows, seed=seed)
     checked = _documents.lambada(raw.rows, raw.name)
-    return _dataset(checked, _lambada_features(), rows=rows, seed=seed)
+    return _dataset(checked, "lambada", rows=rows, seed=seed)
 
 
 def _read(task, source: Source, split: str, *, rows: int | None, seed: int, readers=READERS) -> _sources.Rows:
@@ -138,16 +139,7 @@ def _checked(split: str, rows: int | None) -> str:
     return _sources.split_name(split)
 
 
-def _raw_documents(source: Source) -> _sources.Rows:
-    if source == "hub":
-        return _sources.from_hub(_sources.DOCUMENTS, "train")
-    path = _sources.place(_sources.DOCUMENTS, source)
-    return _sources.Rows(str(path), _documents.read_folder(Path(path)))
-
-
-def _dataset(
-    checked: list[dict], features: "Features", *, rows: int | None, seed: int, note: str = ""
-) -> "Dataset":
+def _dataset(checked: list[dict], kind: str, *, rows: int | None, seed: int, note: str = "") -> "Dataset":
     """Build the data set in memory, then take the seeded subset, in order, when fewer rows are asked for."""
     import numpy as np
     import pyarrow as pa
@@ -158,58 +150,38 @@ def _dataset(
     if rows is not None and rows < len(checked):
         chosen = np.random.default_rng(seed).choice(len(checked), size=rows, replace=False)
         checked = [checked[i] for i in sorted(chosen)]
+    features = _features(kind)
     columns = {name: [row[name] for row in checked] for name in features}
     table = pa.table(columns, schema=features.arrow_schema)
     return Dataset(table, info=DatasetInfo(description=note, features=features))
 
 
-def _relation_features() -> "Features":
-    from datasets import ClassLabel, Features, Value
-
-    entity = {
-        "word": Value("string"),
-        "start_idx": Value("int32"),
-        "end_idx": Value("int32"),
-        "type": Value("string"),
-    }
-    text = Value("string")
-    return Features(
-        guid=text,
-        sentence=text,
-        subject_entity=entity,
-        object_entity=dict(entity),
-        label=ClassLabel(names=list(RELATIONS)),
-        source=text,
-    )
-
-
-def _entity_features() -> "Features":
+def _features(kind: str) -> "Features":
     from datasets import ClassLabel, Features, List, Value
 
-    text = Value("string")
-    return Features(guid=text, sentence=text, tokens=List(text), ner_tags=List(ClassLabel(names=list(TAGS))))
-
-
-def _technique_features() -> "Features":
-    from datasets import Features, List, Value
-
-    return Features(
-        id=Value("string"),
-        content=Value("string"),
-        lang=Value("string"),
-        manipulative=Value("bool"),
-        techniques=List(Value("string")),
-        trigger_words=List(List(Value("int32"))),
-    )
-
-
-def _lambada_features() -> "Features":
-    from datasets import Features, Value
-
-    return Features({"index": Value("int64"), **_text_features("text", "answer", "candidate")})
-
-
-def _text_features(*names: str) -> "Features":
-    from datasets import Features, Value
-
-    return Features({name: Value("string") for name in names})
+    text, number = Value("string"), Value("int32")
+    entity = {"word": text, "start_idx": number, "end_idx": number, "type": text}
+    relation = ClassLabel(names=list(RELATIONS))
+    tags = List(ClassLabel(names=list(TAGS)))
+    columns = {
+        "relations": {
+            "guid": text,
+            "sentence": text,
+            "subject_entity": entity,
+            "object_entity": dict(entity),
+            "label": relation,
+            "source": text,
+        },
+        "entities": {"guid": text, "sentence": text, "tokens": List(text), "ner_tags": tags},
+        "techniques": {
+            "id": text,
+            "content": text,
+            "lang": text,
+            "manipulative": Value("bool"),
+            "techniques": List(text),
+            "trigger_words": List(List(number)),
+        },
+        "documents": {"id": text, "title": text, "text": text},
+        "lambada": {"index": Value("int64"), "text": text, "answer": text, "candidate": text},
+    }
+    return Features(columns[kind])

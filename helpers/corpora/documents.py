@@ -14,10 +14,10 @@ DEV_SHARE = 0.1
 GAP = "_"
 
 
-def in_dev(text: str, share: float = DEV_SHARE) -> bool:
+def in_dev(text: str) -> bool:
     """Tell on which side of the split a text falls, by its content alone."""
     digest = hashlib.blake2b(text.encode(), digest_size=8).digest()
-    return int.from_bytes(digest, "big") < share * 2**64
+    return int.from_bytes(digest, "big") < DEV_SHARE * 2**64
 
 
 def read_folder(path: Path) -> list[dict]:

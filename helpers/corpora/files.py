@@ -68,13 +68,14 @@ def read_jsonl(path: Path) -> list[dict]:
 def read_csv(path: Path) -> list[dict]:
     """Return rows of strings under the header's names; a row with too few or too many cells is an error."""
     reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
+    header = reader.fieldnames or []
     rows = []
     try:
         for row in reader:
             if None in row or None in row.values():
                 raise ValueError(
-                    f"{path}, line {reader.line_num}: expected {len(reader.fieldnames)} cells "
-                    f"({', '.join(reader.fieldnames)}), got another number; is the file truncated?"
+                    f"{path}, line {reader.line_num}: expected {len(header)} cells "
+                    f"({', '.join(header)}), got another number; is the file truncated?"
                 )
             rows.append(row)
     except csv.Error as error:

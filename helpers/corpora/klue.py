@@ -170,7 +170,7 @@ def _tag_problem(tag: str, previous: str) -> str:
     return f"{tag} follows {previous}: an entity begins with B-; write B-{tag[2:]}, or mend the tag before"
 
 
-def _label_id(label: str | int, names: Sequence[str], where: str) -> int:
+def _label_id(label: object, names: Sequence[str], where: str) -> int:
     if isinstance(label, int) and 0 <= label < len(names):
         return label
     if label not in names:

@@ -6,9 +6,7 @@ Finds the one file of a split and hands over its plain rows; fields are checked 
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
 from typing import NamedTuple
 
 from helpers.corpora.files import READERS, is_saved, read_saved, rows_of
@@ -16,25 +14,20 @@ from helpers.corpora.files import READERS, is_saved, read_saved, rows_of
 SPLITS = {"train": "train", "dev": "dev", "validation": "dev"}
 SAMPLE_ROWS = {"train": 4000, "dev": 1000}
 SHARD = re.compile(r"-\d+-of-\d+$")  # the hub's names: train-00000-of-00001.parquet
+# What files and the hub call a split; the hub's own name comes last.
+TRAIN_AND_DEV = {"train": ("train",), "dev": ("dev", "validation")}
+EVALUATION_ONLY = {"dev": ("dev", "validation", "test")}
 
 
-@dataclass(frozen=True)
-class Task:
-    """One kind of data set: its folder, its place on the hub, and what its splits are called there.
-
-    `splits` maps "train" and "dev" to the names that files and the hub use; the hub's own comes last.
-    """
+class Task(NamedTuple):
+    """One kind of data set: its folder, its place on the hub, its generator in the sample world."""
 
     folder: str
     hub: tuple[str, ...]
     generator: str
-    splits: Mapping[str, tuple[str, ...]] = field(
-        default_factory=lambda: MappingProxyType({"train": ("train",), "dev": ("dev", "validation")})
-    )
-    no_split: str = ""
+    splits: Mapping[str, tuple[str, ...]] = TRAIN_AND_DEV
+    no_split: str = ""  # what to do when a split is not there
 
-
-EVALUATION_ONLY = MappingProxyType({"dev": ("dev", "validation", "test")})
 
 RELATIONS = Task("klue-re", ("klue/klue", "re"), "relations")
 ENTITIES = Task("klue-ner", ("klue/klue", "ner"), "entities")
@@ -42,7 +35,7 @@ TECHNIQUES = Task(
     "unlp",
     ("robinhad/manipulation-detection",),
     "posts",
-    no_split="The shared task published labels for its training file only: cross-validate it (helpers.folds)",
+    no_split="The shared task published labels for its training file only: cross-validate that one",
 )
 DOCUMENTS = Task("corpus", ("wikimedia/wikipedia", "20231101.ko"), "documents")
 LAMBADA = Task(

@@ -3,7 +3,7 @@
 Rows that share a sentence or an entity pair form one group, transitively; a group is never divided.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,7 +67,7 @@ def leak_report(train: "Dataset", dev: "Dataset") -> "pd.DataFrame":
     """
     import pandas as pd
 
-    kinds = {"sentence": _sentences}
+    kinds: dict[str, Callable[[Dataset], Sequence[Hashable]]] = {"sentence": _sentences}
     if "subject_entity" in dev.column_names:
         kinds["entity pair"] = _pairs
     report = []
@@ -96,13 +96,5 @@ def _sentences(rows: "Dataset") -> Sequence[str]:
 
 
 def _pairs(relations: "Dataset") -> list[tuple[str, str]]:
-    return [
-        (subject["word"], object_["word"])
-        for subject, object_ in zip(
-            _cells(relations, "subject_entity"), _cells(relations, "object_entity"), strict=True
-        )
-    ]
-
-
-def _cells(rows: "Dataset", column: str) -> Iterable[dict]:
-    return rows[column][:]
+    subjects, objects = relations["subject_entity"][:], relations["object_entity"][:]
+    return [(a["word"], b["word"]) for a, b in zip(subjects, objects, strict=True)]

@@ -6,7 +6,6 @@ are clipped and counted; the others are left as the annotators made them.
 
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 from helpers.corpora.files import check_unique, id_of, parsed, text_of
 from helpers.corpora.labels import TECHNIQUES
@@ -18,15 +17,11 @@ class CorpusWarning(UserWarning):
     """Something in a file had to be mended."""
 
 
-class Posts(NamedTuple):
-    """Checked rows, and a sentence on what had to be mended ("" when nothing)."""
+def posts(rows: Sequence[Mapping], name: str) -> tuple[list[dict], str]:
+    """Return posts in the one schema, and a sentence on what had to be mended ("" when nothing).
 
-    rows: list[dict]
-    note: str
-
-
-def posts(rows: Sequence[Mapping], name: str) -> Posts:
-    """Return posts in the one schema; spans out of range are clipped, counted and warned of."""
+    Spans out of range are clipped, counted and warned of.
+    """
     checked = [_post(row, f"{name}, row {i}") for i, row in enumerate(rows, 1)]
     check_unique((row["id"] for row in checked), name, field="id")
     given = [span for row in checked for span in row["trigger_words"]]
@@ -40,7 +35,7 @@ def posts(rows: Sequence[Mapping], name: str) -> Posts:
             f"{outside - empty:,} clipped, {empty:,} dropped as empty"
         )
         warnings.warn(note, CorpusWarning, stacklevel=3)
-    return Posts([{**row, "trigger_words": _inside(row)} for row in checked], note)
+    return [{**row, "trigger_words": _inside(row)} for row in checked], note
 
 
 def clip(spans: Sequence[Sequence[int]], length: int) -> list[list[int]]:
