@@ -2,8 +2,3 @@
 
 Data sets from `helpers.corpora` go in, frames and intervals come out; nothing is drawn or trained here.
 """
-
-from helpers.eda import documents, entities, posts, relations, texts
-from helpers.eda.scope import Scope
-
-__all__ = ["Scope", "documents", "entities", "posts", "relations", "texts"]

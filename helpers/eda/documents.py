@@ -1,9 +1,9 @@
 """Documents: how often nouns return, how far away, and how many texts the study's pronoun filter drops."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from helpers.coreference.items import find_nouns
@@ -17,14 +17,16 @@ class Repetition(NamedTuple):
     returns: pd.DataFrame  # document, noun, distance (characters since the mention before), mention (2, 3, …)
 
 
-def repetition(texts: Sequence[str], *, min_chars: int = 2) -> Repetition:
-    """Tag the texts with kiwi and follow each noun of `min_chars` characters or more through its document."""
-    documents, returns = [], []
-    for number, (text, tagged) in enumerate(zip(texts, find_nouns(texts, min_chars=min_chars), strict=True)):
-        last, seen = {}, {}
+def repetition(texts: Sequence[str]) -> Repetition:
+    """Tag the texts with kiwi and follow each noun of two characters or more through its document."""
+    documents: list[tuple[int, int, int, bool]] = []
+    returns: list[tuple[int, str, int, int]] = []
+    for number, (text, tagged) in enumerate(zip(texts, find_nouns(texts, min_chars=2), strict=True)):
+        last: dict[str, int] = {}  # where the noun's last mention ends
+        seen: Counter[str] = Counter()
         before = len(returns)
         for noun in tagged.nouns:
-            seen[noun.surface] = seen.get(noun.surface, 0) + 1
+            seen[noun.surface] += 1
             if noun.surface in last:
                 returns.append((number, noun.surface, noun.start - last[noun.surface], seen[noun.surface]))
             last[noun.surface] = noun.end
@@ -49,20 +51,4 @@ def pronoun_share(found: Repetition) -> Interval:
 def beyond(found: Repetition, window: int, *, seed: int = 0) -> Interval:
     """Return the percentage of returning mentions more than `window` characters from the mention before."""
     stats = found.returns.assign(far=100.0 * (found.returns["distance"] > window), one=1.0)
-    return bootstrap(stats[["far", "one"]].to_numpy(), clusters=stats["document"], seed=seed)
-
-
-def quantiles(found: Repetition) -> pd.DataFrame:
-    """Return percentiles of the distance for second mentions and for later ones, in characters."""
-    rows = []
-    for name, part in (
-        ("second mention", found.returns[found.returns["mention"] == 2]),
-        ("third or later", found.returns[found.returns["mention"] > 2]),
-    ):
-        if len(part):
-            levels = np.percentile(part["distance"], [25, 50, 75, 95])
-            rows.append(
-                {"mention": name, "count": len(part)}
-                | dict(zip(("p25", "p50", "p75", "p95"), map(int, levels), strict=True))
-            )
-    return pd.DataFrame(rows)
+    return bootstrap(stats[["far", "one"]].to_numpy(), clusters=stats["document"].tolist(), seed=seed)

@@ -56,8 +56,3 @@ def adjacent_pairs(found: pd.DataFrame) -> int:
     """Count pairs of entities without a character between them: only their `B-` tags keep them apart."""
     later = found.shift(-1)
     return int(((found["row"] == later["row"]) & (found["end"] == later["start"])).sum())
-
-
-def labelled_spans(found: pd.DataFrame, row: int) -> list[tuple[int, int, str]]:
-    """Return the entities of one sentence as spans to draw."""
-    return list(found.loc[found["row"] == row, ["start", "end", "type"]].itertuples(index=False, name=None))

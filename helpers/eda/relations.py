@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from helpers.corpora import leak_report, relation_groups, split_by_group
 from helpers.corpora.labels import RELATIONS
+from helpers.corpora.splits import leak_report
+from helpers.relations.baselines import type_pair
 from helpers.relations.markers import legacy_first_match
 from helpers.relations.scores import f1_of_counts, relation_counts
 from helpers.statistics import Interval, bootstrap, wilson
@@ -36,11 +37,10 @@ def label_shift(train: pd.DataFrame, dev: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for label in RELATIONS:
         counts = [(int((part["label"] == label).sum()), len(part)) for part in (train, dev)]
-        shares = [wilson(*count).scaled(100) for count in counts]
-        difference = _difference(*counts[1], *counts[0])
-        rows.append({"label": label, "train": shares[0], "dev": shares[1], "difference": difference})
-    order = sorted(rows, key=lambda row: -abs(row["difference"].value))
-    return pd.DataFrame(order)
+        in_train, in_dev = (wilson(*count).scaled(100) for count in counts)
+        rows.append((label, in_train, in_dev, _difference(*counts[1], *counts[0])))
+    rows.sort(key=lambda row: -abs(row[-1].value))
+    return pd.DataFrame(rows, columns=["label", "train", "dev", "difference"])
 
 
 def type_pairs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -54,8 +54,6 @@ def type_pairs(rows: pd.DataFrame) -> pd.DataFrame:
 
 def type_lookup(train: "Dataset", rows: "Dataset", *, seed: int = 0) -> Interval:
     """Score, on `rows`, the most frequent label of each type pair in `train`: micro-F1 ×100 without text."""
-    from helpers.relations.baselines import type_pair
-
     counts = relation_counts(rows["label"][:], type_pair(train, rows).argmax(axis=1))
     return bootstrap(counts, f1_of_counts, seed=seed)
 
@@ -138,31 +136,15 @@ def lost_entities(relations: "Dataset") -> tuple[int, int]:
     return lost, len(ROLES) * len(relations)
 
 
-def legacy_examples(relations: "Dataset", *, rows: int = 3) -> pd.DataFrame:
-    """Show, for the first rows, the pair in the file and the beginning of what the study's model saw."""
-    shown = relations.select(range(min(rows, len(relations)))).to_list()
-    return pd.DataFrame(
-        {
-            "subject in the file": [row["subject_entity"]["word"] for row in shown],
-            "object in the file": [row["object_entity"]["word"] for row in shown],
-            "what the model was shown": [f"{legacy_input(csv_row(row))[:70]}…" for row in shown],
-        }
-    )
-
-
-def split_leaks(train: "Dataset", dev: "Dataset", *, share: float, seed: int) -> pd.DataFrame:
-    """Compare three splits by what recurs: random, by group, and the published dev set.
+def split_leaks(splits: Mapping[str, tuple["Dataset", "Dataset"]]) -> pd.DataFrame:
+    """Compare named (train, dev) splits by what recurs.
 
     Columns `split`, `kind`, `dev_rows`, `shared`, and `leak`: the percentage of dev rows, with its interval.
     """
-    splits = {
-        f"legacy: random {share:.0%}": split_by_group(train, np.arange(len(train)), share=share, seed=seed),
-        f"by group {share:.0%}": split_by_group(train, relation_groups(train), share=share, seed=seed),
-        "published dev": (train, dev),
-    }
     reports = [leak_report(*parts).assign(split=name) for name, parts in splits.items()]
     table = pd.concat(reports, ignore_index=True)
-    table["leak"] = [wilson(row.shared, row.dev_rows).scaled(100) for row in table.itertuples(index=False)]
+    counts = zip(table["shared"], table["dev_rows"], strict=True)
+    table["leak"] = [wilson(shared, rows).scaled(100) for shared, rows in counts]
     return table[["split", "kind", "dev_rows", "shared", "leak"]]
 
 

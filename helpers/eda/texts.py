@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pandas as pd
 
 from helpers.statistics import wilson
@@ -26,16 +25,6 @@ BLOCKS = (  # first and last code point, name
     (0x3040, 0x30FF, "kana"),
     (0x1F000, 0x1FAFF, "emoji"),
 )
-
-
-def lengths(samples: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Return length percentiles in characters, one row per named sample."""
-    rows = []
-    for name, texts in samples.items():
-        sizes = np.array([len(text) for text in texts])
-        levels = dict(zip(("p50", "p95", "p99", "max"), np.percentile(sizes, [50, 95, 99, 100]), strict=True))
-        rows.append({"texts": name, "rows": len(sizes), **{key: int(value) for key, value in levels.items()}})
-    return pd.DataFrame(rows)
 
 
 def block(character: str) -> str:
@@ -64,15 +53,6 @@ def unreadable(characters: Sequence[str], tokenizer: "PreTrainedTokenizerFast") 
     return {character for character, ids in zip(characters, encoded, strict=True) if unknown in ids}
 
 
-def load_vocabularies(
-    specs: Sequence[str], *, train: Sequence[str], size: int
-) -> dict[str, "PreTrainedTokenizerFast"]:
-    """Load tokenizers by the names of `vocabularies.load_tokenizer`; "train:…" learns from `train`."""
-    from helpers.text.tokenizers import load_tokenizer
-
-    return {spec.removeprefix("local:"): load_tokenizer(spec, texts=train, size=size) for spec in specs}
-
-
 def missing_characters(
     texts: Sequence[str], tokenizers: Mapping[str, "PreTrainedTokenizerFast"]
 ) -> pd.DataFrame:
@@ -96,7 +76,7 @@ def missing_characters(
 
 def _damage(texts: Sequence[str], lost: set[str], counts: Counter) -> dict:
     ranked = sorted(lost, key=lambda character: (-counts[character], character))
-    kinds = Counter()
+    kinds: Counter[str] = Counter()
     for character in ranked:
         kinds[block(character)] += counts[character]
     hit = sum(not lost.isdisjoint(text) for text in texts)
