@@ -114,6 +114,25 @@ def test_the_same_seed_gives_the_same_bits(parts, encodings, tmp_path, trained):
     assert all(np.array_equal(arrays[name], trained[1][name]) for name in arrays)
 
 
+def test_an_interrupted_run_goes_on_from_its_checkpoint(parts, encodings, tmp_path, trained, monkeypatch):
+    scored, score = [], experiment.official_f1
+
+    def interrupted(*arguments, **named):
+        scored.append(score(*arguments, **named))
+        if len(scored) == 3:
+            raise KeyboardInterrupt
+        return scored[-1]
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(experiment, "official_f1", interrupted)
+        train(parts, encodings, tmp_path)
+    result, arrays = train(parts, encodings, tmp_path)
+    assert result["resumed_from"] == 2 * 15  # 60 sentences, 4 a step: two epochs were saved
+    assert result["epoch_valid"] == trained[0]["epoch_valid"]
+    assert set(arrays) == set(trained[1])
+    assert all(np.array_equal(arrays[name], trained[1][name]) for name in arrays)
+
+
 def test_a_plain_run_keeps_the_last_weights_only(parts, encodings, tmp_path):
     _, arrays = train(parts, encodings, tmp_path, epochs=1, averages=False)
     assert set(arrays) == {"valid_last", "dev_last", "valid_last_logits", "dev_last_logits"}
