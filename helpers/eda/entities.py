@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from helpers.corpora.labels import TAG_TYPES, TAGS
-from helpers.entities.scores import find_spans
+from helpers.entities.tags import find_spans
 from helpers.statistics import wilson
 
 if TYPE_CHECKING:

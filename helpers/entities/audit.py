@@ -1,11 +1,11 @@
-"""Audit of NER scores: what a scorer hides, what a choice on test data adds, what the published rows say.
+"""Audit of NER scores: what is lost between tokens and characters, and what the published scorer leaves out.
 
-Each function sets the published study's procedure (legacy) beside a corrected one on the same predictions.
+The procedures of KLUE's baseline code and of the published study (legacy) stand here beside corrected ones
+on the same predictions.
 """
 
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,19 +14,15 @@ import pandas as pd
 from helpers import statistics
 from helpers.corpora.labels import OUTSIDE, TAGS
 from helpers.entities import scores
-from helpers.entities.decoding import IGNORED, klue_character_tags, map_characters, project_tags, token_labels
-from helpers.entities.experiment import Encoded, Encoding, Part
-from helpers.entities.results import Results, Study, compare, mean_f1, score_tags, seed_mean
-from helpers.entities.scores import Tagged
+from helpers.entities.decoding import IGNORED, project_tags
+from helpers.entities.experiment import EncodedPart, Part, encode_part
+from helpers.entities.tags import TagArray, Tags, decode, without_spaces
 from helpers.entities.voting import Member
-from helpers.statistics import Interval
-from helpers.text.alignment import compatibility_jamo, encode_with_offsets
+from helpers.text.alignment import compatibility_jamo
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from numpy.typing import ArrayLike
     from transformers import PreTrainedTokenizerFast
-
-PUBLISHED = ("klue/roberta-base", "klue/roberta-large", "ensemble")
 
 
 def ceilings(part: Part, tokenizers: Mapping[str, "PreTrainedTokenizerFast"]) -> pd.DataFrame:
@@ -37,12 +33,17 @@ def ceilings(part: Part, tokenizers: Mapping[str, "PreTrainedTokenizerFast"]) ->
     """
     rows = []
     for name, tokenizer in tokenizers.items():
-        found = [_exact_ceiling(part, tokenizer, jamo=False)]
+        plain = encode_part(tokenizer, part)
+        found = {"exact offsets": _exact(part, plain)}
         if any(compatibility_jamo(sentence) != sentence for sentence in part.sentences):
-            found.append(_exact_ceiling(part, tokenizer, jamo=True))
+            found["exact offsets, jamo mapped"] = _exact(part, encode_part(tokenizer, part, jamo=True))
         if _goes_by_words(tokenizer, part.sentences[:100]):
-            found.append(_baseline_ceiling(part, tokenizer))
-        rows += [{"tokenizer": name, **row} for row in found]
+            found["legacy: KLUE's baseline decoder"] = _baseline(part, plain, tokenizer)
+        for decoder, (gold, pred) in found.items():
+            entity = statistics.bootstrap(scores.entity_counts(gold, pred), scores.entity_score)
+            char = statistics.bootstrap(scores.char_counts(gold, pred), scores.char_score)
+            row = {"tokenizer": name, "decoder": decoder}
+            rows.append(row | {"entity F1": entity, "char F1, 13 labels": char})
     return pd.DataFrame(rows)
 
 
@@ -52,89 +53,102 @@ def _goes_by_words(tokenizer: "PreTrainedTokenizerFast", sentences: Sequence[str
     return pieces == list(by_word) and any(piece.startswith("##") for row in pieces for piece in row)
 
 
-def _perfect(part: Part, tokenizer: "PreTrainedTokenizerFast", *, jamo: bool = False):
-    encoded = encode_with_offsets(tokenizer, part.sentences, jamo=jamo)
-    characters = map_characters([len(s) for s in part.sentences], [row.offsets for row in encoded])
-    return characters, token_labels(part.gold, characters)
+def _exact(part: Part, encoded: EncodedPart) -> tuple[Tags, Tags]:
+    """Return gold tags and those of a perfect tagger, projected by offsets: non-space characters."""
+    tags = project_tags(np.where(encoded.labels == IGNORED, OUTSIDE, encoded.labels), encoded.characters)
+    return without_spaces(part.gold, part.sentences), without_spaces(tags, part.sentences)
 
 
-def _exact_ceiling(part: Part, tokenizer: "PreTrainedTokenizerFast", *, jamo: bool) -> dict:
-    characters, labels = _perfect(part, tokenizer, jamo=jamo)
-    flat = np.concatenate([np.array(row) for row in labels])
-    tags = project_tags(np.where(flat == IGNORED, OUTSIDE, flat), characters)
-    gold, pred = (scores.without_spaces(rows, part.sentences) for rows in (part.gold, tags))
-    return _ceiling("exact offsets, jamo mapped" if jamo else "exact offsets", gold, pred)
-
-
-def _baseline_ceiling(part: Part, tokenizer: "PreTrainedTokenizerFast") -> dict:
+def _baseline(part: Part, encoded: EncodedPart, tokenizer: "PreTrainedTokenizerFast") -> tuple[Tags, Tags]:
+    """Return gold tags and those of a perfect tagger as KLUE's baseline aligns them."""
     gold, pred = [], []
-    _, labels = _perfect(part, tokenizer)
-    solid = scores.decode(scores.without_spaces(part.gold, part.sentences))
+    solid = decode(without_spaces(part.gold, part.sentences))
+    labels = np.split(encoded.labels, encoded.characters.token_bounds[1:-1])
     for sentence, wanted, row in zip(part.sentences, solid, labels, strict=True):
         said = klue_character_tags(tokenizer, sentence, [TAGS[i] for i in row if i != IGNORED])
         gold.append(["O", *wanted[: len(said)], "O"])  # it cuts what it cannot align; [CLS] and [SEP] count
         pred.append(["O", *said[: len(wanted)], "O"])
-    return _ceiling("legacy: KLUE's baseline decoder", gold, pred)
+    return gold, pred
 
 
-def _ceiling(decoder: str, gold: scores.Tags, pred: scores.Tags) -> dict:
-    counts = {
-        "entity F1": (scores.entity_counts(gold, pred), scores.entity_score),
-        "char F1, 13 labels": (scores.char_counts(gold, pred), scores.char_score),
-    }
-    return {"decoder": decoder} | {name: statistics.bootstrap(*pair) for name, pair in counts.items()}
+def klue_character_tags(tokenizer, sentence: str, token_tags: Sequence[str]) -> list[str]:
+    """Decode as KLUE's baseline does (control): tags of the non-space characters, sometimes too few.
+
+    In a word with an unknown piece every known piece yields one tag however long it is, and the token after
+    the unknown one is read twice, so that the rest of the sentence slips.
+    """
+    out, at = [], 0
+    for word in sentence.split(" "):
+        pieces = tokenizer.tokenize(word)
+        if tokenizer.unk_token not in pieces:
+            for piece in pieces:
+                tag = token_tags[at]
+                out += [tag] + [_inside(tag)] * (len(piece.removeprefix("##")) - 1)
+                at += 1
+            continue
+        after_unknown = False
+        for piece in _expand_unknown(word, pieces, tokenizer.unk_token):
+            if piece is None:
+                out.append(_inside(token_tags[at]))
+            elif piece == tokenizer.unk_token:
+                after_unknown = True
+                out.append(token_tags[at])
+            else:
+                at += after_unknown
+                out.append(token_tags[min(at, len(token_tags) - 1)])
+                at += not after_unknown
+                after_unknown = False
+    return out
 
 
-def scorer_table(
-    results: Results, parts: Mapping[str, Part], runs: pd.DataFrame, encodings: Mapping[str, Encoding]
-) -> pd.DataFrame:
-    """Score the same SWA logits five ways, mean over seeds: one column per architecture."""
-    columns = {}
-    for (name, tokenizer), group in runs[runs.role == "main"].groupby(
-        ["architecture", "tokenizer"], sort=False
-    ):
-        dev = encodings[tokenizer].parts["dev"]
-        logits = [_logits(folder, "dev_swa_logits") for folder in group.folder]
-        greedy = [score_tags(Member(z, dev.characters).greedy(), parts["dev"]) for z in logits]
-        found = results.of(name, "swa")
-        columns[name] = {
-            "legacy: subwords, longest sentences dropped": _legacy_mean(logits, dev, drop=True),
-            "subwords, every sentence": _legacy_mean(logits, dev, drop=False),
-            "official: non-space characters, token by token": mean_f1(greedy),
-            "official: non-space characters, valid tags": mean_f1(found),
-            "exact: all characters, valid tags": mean_f1(found, counts="exact"),
-        }
-    return pd.DataFrame(columns).rename_axis("scorer").reset_index()
+def _inside(tag: str) -> str:
+    return tag if tag == "O" else f"I-{tag[2:]}"
 
 
-def legacy_counts(
-    logits: np.ndarray, encoded: Encoded, *, batch_rows: int = 32, drop: bool = True
-) -> np.ndarray:
+def _expand_unknown(word: str, pieces: list[str], unknown: str) -> list[str | None]:
+    """Repeat an unknown piece as None until the word reaches the next known piece."""
+    out, position, at, repeated, last = [], 0, 0, False, len(pieces) - 1
+    while position < len(word) or at < last:
+        piece = pieces[at]
+        out.append(None if repeated else piece)
+        position += 1 if piece == unknown else len(piece.removeprefix("##"))
+        waiting = piece == unknown and at < last and pieces[at + 1] != unknown
+        repeated = waiting and word[position : position + 1] != pieces[at + 1][0]
+        at += not repeated
+        if at > last:
+            at, repeated = last, True
+    return out
+
+
+def legacy_kept(subwords: "ArrayLike", batch_size: int = 32) -> np.ndarray:
+    """Mark the sentences that the published study scored: (sentences,) bool.
+
+    Its scorer looks for the padding at the end of each row of a batch and skips rows without any, which are
+    the longest ones. `subwords: (sentences,)` counts them, in the order of evaluation.
+    """
+    lengths = np.asarray(subwords)
+    firsts = np.arange(0, len(lengths), batch_size)
+    longest = np.maximum.reduceat(lengths, firsts) if len(lengths) else lengths
+    return lengths < np.repeat(longest, batch_size)[: len(lengths)]
+
+
+def legacy_counts(member: Member, labels: np.ndarray, *, drop: bool = True) -> np.ndarray:
     """Count entities over subwords as the published study does: without the longest of each batch.
 
-    With `drop=False` every sentence is counted, still on subwords. Tokens that stand for no character are
-    left out: the study counts [CLS] and [SEP], but as O they change no entity.
+    `labels: (tokens,)`. With `drop=False` every sentence is counted, still on subwords. Tokens that stand for
+    no character are left out: the study counts [CLS] and [SEP], but as O they change no entity.
     """
-    bounds = encoded.characters.token_bounds
-    kept = scores.legacy_kept(np.diff(bounds), batch_rows) if drop else np.ones(len(bounds) - 1, bool)
-    tokens = np.repeat(kept, np.diff(bounds)) & (encoded.labels != IGNORED)
+    bounds = member.characters.token_bounds
+    kept = legacy_kept(np.diff(bounds)) if drop else np.ones(len(bounds) - 1, bool)
+    tokens = np.repeat(kept, np.diff(bounds)) & (labels != IGNORED)
     cut = np.concatenate([[0], np.cumsum(tokens)])[bounds]
-    gold, said = (Tagged(ids[tokens].astype(np.int8), cut) for ids in (encoded.labels, logits.argmax(1)))
+    gold, said = (TagArray(ids[tokens].astype(np.int8), cut) for ids in (labels, member.logits.argmax(1)))
     return scores.entity_counts(gold, said)
 
 
-def _legacy_mean(logits: Sequence[np.ndarray], encoded: Encoded, *, drop: bool) -> Interval:
-    return statistics.bootstrap(np.hstack([legacy_counts(z, encoded, drop=drop) for z in logits]), seed_mean)
-
-
-def _logits(folder: str, name: str) -> np.ndarray:
-    with np.load(f"{folder}/predictions.npz", allow_pickle=False) as arrays:
-        return arrays[name].astype(np.float32)
-
-
-def dropped_by_legacy(part: Part, encoding: Encoding, *, batch_rows: int = 32) -> dict[str, int]:
+def dropped_by_legacy(part: Part, encoded: EncodedPart) -> dict[str, int]:
     """Count the sentences and entities that the study's scorer never looks at."""
-    kept = scores.legacy_kept(np.diff(encoding.parts["dev"].characters.token_bounds), batch_rows)
+    kept = legacy_kept(np.diff(encoded.characters.token_bounds))
     wanted = scores.entity_counts(part.gold, part.gold)[:, 2::3].sum(1)
     return {
         "sentences": int((~kept).sum()),
@@ -144,93 +158,7 @@ def dropped_by_legacy(part: Part, encoding: Encoding, *, batch_rows: int = 32) -
     }
 
 
-def epoch_choice(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
-    """Set dev F1 of the epoch that validation chooses against the best on dev itself: one row per run."""
-    rows = []
-    for run in runs[runs.role == "main"].itertuples():
-        epochs = [
-            results.dev[run.architecture, f"epoch {n}", run.seed].figures()["entity F1"]
-            for n in range(1, run.epochs + 1)
-        ]
-        honest, peeking = int(np.argmax(run.epoch_valid)), int(np.argmax(epochs))
-        rows.append(
-            {
-                "architecture": run.architecture,
-                "seed": run.seed,
-                "epoch by validation": honest + 1,
-                "F1": epochs[honest],
-                "legacy: epoch by test": peeking + 1,
-                "F1 reported": epochs[peeking],
-                "optimism": epochs[peeking] - epochs[honest],
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def learning_curves(results: Results, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return mean entity F1 per epoch with the range over seeds, on validation and on dev."""
-    main = runs[runs.role == "main"]
-    rows = [
-        {"architecture": run.architecture, "epoch": n, "validation": on_valid,
-         "dev": results.dev[run.architecture, f"epoch {n}", run.seed].figures()["entity F1"]}
-        for run in main.itertuples() for n, on_valid in enumerate(run.epoch_valid, 1)
-    ]  # fmt: skip
-    tidy = pd.DataFrame(rows).melt(["architecture", "epoch"], var_name="part", value_name="entity F1")
-    grouped = tidy.groupby(["architecture", "part", "epoch"], sort=False)["entity F1"]
-    return grouped.agg(**{"entity F1": "mean", "low": "min", "high": "max"}).reset_index()
-
-
-def draw_curves(curves: pd.DataFrame) -> "Figure":
-    """Draw validation and dev F1 over the epochs, one panel per architecture, with the range over seeds."""
-    from helpers.display import figures
-
-    groups = list(curves.groupby("architecture", sort=False))
-    figure, axes = figures.figure(1, len(groups), height=3.4, sharey=True, squeeze=False)
-    for ax, (name, rows) in zip(axes[0], groups, strict=True):
-        figures.lines(rows, ax, x="epoch", y="entity F1", group="part")
-        ax.set(title=name, xticks=rows.epoch.unique(), xlim=(0.8, rows.epoch.max() * 1.3))
-    return figure
-
-
-def ablation_table(results: Results, study: Study) -> pd.DataFrame:
-    """Compare class weights and a frozen encoder with the plain run of the same seed after as many epochs."""
-    architecture, seed = study.names[0], study.seeds[0]
-    plain = [results.dev[architecture, f"epoch {study.ablation_epochs}", seed]]
-    rows = [{"variant": "plain", "entity F1": mean_f1(plain), "difference": None, "p": np.nan}]
-    for name in [*(f"O weight {w:g}" for w in study.outside_weights), "head only"]:
-        found = [results.dev[architecture, name, seed]]
-        against = compare(plain, found)
-        rows.append(
-            {"variant": name, "entity F1": mean_f1(found), "difference": against.difference, "p": against.p}
-        )
-    return pd.DataFrame(rows)
-
-
 def published() -> pd.DataFrame:
     """Return the study's 24 rows: seed, system, entity_f1, char_f1."""
     with (files("helpers") / "reference" / "ner_swa_ensemble.csv").open(encoding="utf-8") as stream:
         return pd.read_csv(stream)
-
-
-def published_table() -> pd.DataFrame:
-    """Return the study's means over eight seeds, then its two claims tested on its own rows, by seed."""
-    wide = published().pivot(index="seed", columns="system", values=["entity_f1", "char_f1"])
-    rows = [
-        {"figure": name, "entity F1": statistics.mean_interval(wide["entity_f1"][name]),
-         "sd": wide["entity_f1"][name].std(), "char F1": statistics.mean_interval(wide["char_f1"][name])}
-        for name in PUBLISHED
-    ]  # fmt: skip
-    for a, b in pairwise(PUBLISHED):
-        difference, char = (wide[metric][b] - wide[metric][a] for metric in ("entity_f1", "char_f1"))
-        rows.append(
-            {"figure": f"{b} − {a}", "entity F1": statistics.mean_interval(difference),
-             "sd": difference.std(), "char F1": statistics.mean_interval(char), **_paired_t(difference)}
-        )  # fmt: skip
-    return pd.DataFrame(rows)
-
-
-def _paired_t(differences: pd.Series) -> dict[str, float]:
-    from scipy.stats import ttest_1samp
-
-    test = ttest_1samp(differences, 0.0)
-    return {"t": float(test.statistic), "p": float(test.pvalue)}

@@ -4,7 +4,7 @@ Tokens and characters meet through exact offsets (`text.alignment`). The first c
 the token's tag; the others continue it; a character that no token covers, such as a space, belongs to an
 entity only if the next token continues one (KLUE tags the spaces inside an entity `I-`). The same rule moves
 probabilities, so that taggers with different tokenizers can be averaged per character (`voting`).
-The baseline code of KLUE decodes differently: that procedure is kept here as a control.
+The baseline code of KLUE decodes differently: see `audit`.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.corpora.labels import OUTSIDE, TAGS
-from helpers.entities.scores import Tagged, Tags, encode
+from helpers.entities.tags import TagArray, Tags, encode
 
 IGNORED = -100  # label of a token that stands for no character
 
@@ -69,11 +69,11 @@ def token_labels(tags: Tags, characters: CharacterMap) -> list[list[int]]:
     return [labels[a:b] for a, b in pairwise(characters.token_bounds)]
 
 
-def project_tags(token_tags: np.ndarray, characters: CharacterMap) -> Tagged:
+def project_tags(token_tags: np.ndarray, characters: CharacterMap) -> TagArray:
     """Spread predicted tag ids `(tokens,)` over the characters."""
     said = np.asarray(token_tags)[characters.token].astype(np.int8)
     by_role = [said, _CONTINUED[said], _BEFORE[said], np.full_like(said, OUTSIDE)]
-    return Tagged(np.choose(characters.role, by_role), characters.bounds)
+    return TagArray(np.choose(characters.role, by_role), characters.bounds)
 
 
 def project_probabilities(token_probabilities: np.ndarray, characters: CharacterMap) -> np.ndarray:
@@ -87,7 +87,7 @@ def project_probabilities(token_probabilities: np.ndarray, characters: Character
     return spread
 
 
-def viterbi(log_probabilities: np.ndarray, bounds: np.ndarray) -> Tagged:
+def viterbi(log_probabilities: np.ndarray, bounds: np.ndarray) -> TagArray:
     """Find the most probable valid BIO sequence of each sentence: `(characters, 13)` in, tags out.
 
     `I-X` may only follow `B-X` or `I-X`; nothing else is constrained, so that a step needs the best of all
@@ -96,7 +96,7 @@ def viterbi(log_probabilities: np.ndarray, bounds: np.ndarray) -> Tagged:
     scores, lengths = np.asarray(log_probabilities), np.diff(bounds)
     order = np.argsort(-lengths, kind="stable")
     firsts, lengths = np.asarray(bounds)[:-1][order], lengths[order]
-    alive = [np.searchsorted(-lengths, -step) for step in range(max(lengths, default=0))]  # longer than step
+    alive = np.searchsorted(-lengths, -np.arange(max(lengths, default=0))).tolist()  # longer than step
     back, last = np.empty(scores.shape, np.int8), np.empty(len(order), np.int8)
     best = np.where(np.arange(len(TAGS)) == OUTSIDE, 0.0, -np.inf) * np.ones((len(order), 1))  # as if after O
     inner = np.arange(1, OUTSIDE, 2)
@@ -107,7 +107,7 @@ def viterbi(log_probabilities: np.ndarray, bounds: np.ndarray) -> Tagged:
         back[firsts[:n] + step] = came
         best = np.take_along_axis(best, came, 1) + scores[firsts[:n] + step]
     last[: len(best)] = best.argmax(1)
-    return Tagged(_walk_back(back, last, firsts=firsts, alive=alive), np.asarray(bounds))
+    return TagArray(_walk_back(back, last, firsts=firsts, alive=alive), np.asarray(bounds))
 
 
 def _walk_back(back: np.ndarray, tag: np.ndarray, *, firsts: np.ndarray, alive: list[int]) -> np.ndarray:
@@ -139,52 +139,3 @@ def _cover(starts: np.ndarray, ends: np.ndarray, bounds: np.ndarray) -> tuple[np
     same = following < bounds[np.searchsorted(bounds, bare, side="right")]
     role[bare[same]], token[bare[same]] = _GAP, token[following[same]]
     return np.maximum(token, 0), role
-
-
-def klue_character_tags(tokenizer, sentence: str, token_tags: Sequence[str]) -> list[str]:
-    """Decode as KLUE's baseline does (control): tags of the non-space characters, sometimes too few.
-
-    In a word with an unknown piece every known piece yields one tag however long it is, and the token after
-    the unknown one is read twice, so that the rest of the sentence slips.
-    """
-    out, at = [], 0
-    for word in sentence.split(" "):
-        pieces = tokenizer.tokenize(word)
-        if tokenizer.unk_token not in pieces:
-            for piece in pieces:
-                tag = token_tags[at]
-                out += [tag] + [_inside(tag)] * (len(piece.removeprefix("##")) - 1)
-                at += 1
-            continue
-        after_unknown = False
-        for piece in _expand_unknown(word, pieces, tokenizer.unk_token):
-            if piece is None:
-                out.append(_inside(token_tags[at]))
-            elif piece == tokenizer.unk_token:
-                after_unknown = True
-                out.append(token_tags[at])
-            else:
-                at += after_unknown
-                out.append(token_tags[min(at, len(token_tags) - 1)])
-                at += not after_unknown
-                after_unknown = False
-    return out
-
-
-def _inside(tag: str) -> str:
-    return tag if tag == "O" else f"I-{tag[2:]}"
-
-
-def _expand_unknown(word: str, pieces: list[str], unknown: str) -> list[str | None]:
-    """Repeat an unknown piece as None until the word reaches the next known piece."""
-    out, position, at, repeated, last = [], 0, 0, False, len(pieces) - 1
-    while position < len(word) or at < last:
-        piece = pieces[at]
-        out.append(None if repeated else piece)
-        position += 1 if piece == unknown else len(piece.removeprefix("##"))
-        waiting = piece == unknown and at < last and pieces[at + 1] != unknown
-        repeated = waiting and word[position : position + 1] != pieces[at + 1][0]
-        at += not repeated
-        if at > last:
-            at, repeated = last, True
-    return out

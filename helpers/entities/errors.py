@@ -14,20 +14,22 @@ from helpers.corpora.labels import TAG_TYPES
 from helpers.display import highlight
 from helpers.entities import voting
 from helpers.entities.experiment import Encoding, Part, encode_part, tag
-from helpers.entities.scores import Span, Tagged, decode, encode, find_spans
+from helpers.entities.tags import Span, TagArray, decode, encode, find_spans
+from helpers.statistics import wilson
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
 KINDS = ("right", "range", "label", "both", "missed", "invented")
+SHOWN = 4  # sentences with errors of each entity type
 
 
-def spans_of(tags: Tagged) -> list[list[Span]]:
+def spans_of(tags: TagArray) -> list[list[Span]]:
     """List the entities of every sentence."""
     return [find_spans(row) for row in decode(tags)]
 
 
-def find_errors(part: Part, pred: Tagged) -> pd.DataFrame:
+def find_errors(part: Part, pred: TagArray) -> pd.DataFrame:
     """Classify every gold entity, and every predicted one that touches none: one row each.
 
     Wrong `range`: the right type on an overlapping range; wrong `label`: the right range; `both` wrong, but
@@ -46,8 +48,6 @@ def error_table(errors: pd.DataFrame, seen: np.ndarray) -> pd.DataFrame:
 
     `seen` marks the gold entities whose text is an entity in training, as `novelty` gives it.
     """
-    from helpers.statistics import wilson
-
     gold = errors[errors.kind != "invented"].assign(seen=seen)
     rows = []
     for kind, group in gold.groupby("type"):
@@ -72,8 +72,6 @@ def novelty(part: Part, train: Part) -> np.ndarray:
 
 def describe(parts: Mapping[str, Part]) -> pd.DataFrame:
     """Tabulate sentences, entities by type, and the share of entities that training has seen."""
-    from helpers.statistics import wilson
-
     rows = []
     for name, part in parts.items():
         kinds = pd.Series([s.kind for spans in spans_of(part.gold) for s in spans]).value_counts()
@@ -86,7 +84,7 @@ def describe(parts: Mapping[str, Part]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def browse(part: Part, pred: Tagged, errors: pd.DataFrame, *, per_type: int = 4) -> "HTML":
+def browse(part: Part, pred: TagArray, errors: pd.DataFrame) -> "HTML":
     """Draw sentences with gold and predicted spans for each entity type: one in sight, the others folded."""
     from IPython.display import HTML
 
@@ -96,7 +94,7 @@ def browse(part: Part, pred: Tagged, errors: pd.DataFrame, *, per_type: int = 4)
     for kind in sorted(TAG_TYPES, key=lambda name: -frequency.get(name, 0)):
         wrong = errors[(errors["type"] == kind) & (errors["kind"] != "right")]
         counts = ", ".join(f"{name} {count}" for name, count in wrong["kind"].value_counts().items())
-        rows = _varied(wrong, per_type)
+        rows = _varied(wrong, SHOWN)
         drawn = [highlight.compared(part.sentences[row], gold[row], said[row]).data for row in rows]
         more = f"<details><summary>{len(drawn) - 1} more</summary>{''.join(drawn[1:])}</details>"
         blocks.append(f"<h4>{kind}: {html.escape(counts) or 'no errors'}</h4>{''.join(drawn[:1])}")
@@ -117,11 +115,6 @@ def tag_sentences(
         models = [Classifier.from_pretrained(f"{folder}/model") for folder in main.folder]
     members = [tag(model, encoded[name]) for model, name in zip(models, main.tokenizer, strict=True)]
     return spans_of(voting.decode_ensemble(members))
-
-
-def draw(sentences: Sequence[str], spans: Sequence[Sequence[Span]]) -> "HTML":
-    """Draw sentences with their entities."""
-    return highlight.stack([highlight.spans(s, found) for s, found in zip(sentences, spans, strict=True)])
 
 
 def _kind(span: Span, said: Sequence[Span]) -> str:

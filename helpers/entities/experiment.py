@@ -1,23 +1,25 @@
 """Train one entity tagger and keep every reading of its trajectory: last, best, SWA, EMA, LAWA, greedy soup.
 
-`train_tagger` is what `helpers.sweeps` calls once per architecture and seed. It selects on the validation
-part alone; the dev part is predicted for the record, never looked at. Tokenisation is done once, outside, by
-`encode_parts`. What the predictions are worth is the business of `results`.
+`train_tagger` is what `helpers.sweeps` calls once per config. It selects on the validation part alone; the
+dev part is predicted for the record, never looked at. Tokenisation is done once, outside, by `encode_parts`.
+Reading the predictions back and scoring them is left to `results`.
 """
 
-import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from helpers.corpora.labels import TAGS
 from helpers.entities.decoding import CharacterMap, map_characters, token_labels
-from helpers.entities.scores import Tagged, entity_f1, from_ids, without_spaces
+from helpers.entities.scores import entity_f1
+from helpers.entities.tags import TagArray, from_ids, without_spaces
 from helpers.entities.voting import Member
 from helpers.learning.batching import Features
+from helpers.learning.config import TrainConfig
 from helpers.text.alignment import encode_with_offsets
 from helpers.text.tokenizers import load_tokenizer
 
@@ -26,22 +28,73 @@ if TYPE_CHECKING:
     from torch import nn
     from transformers import PreTrainedTokenizerFast
 
+    from helpers.learning.heads import Classifier
+
 SYSTEMS = ("last", "best", "swa", "ema", "lawa", "soup")  # "best" is the epoch with the best validation F1
 ENSEMBLED = ("last", "swa")  # systems whose logits are kept, for ensembles
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggerConfig:
+    """One run. `hidden`, `layers`, `bigrams` and `dropout` size an encoder from scratch.
+
+    Without `averages` only the last weights of the run are kept.
+    """
+
+    encoder: str = "bilstm"  # one of `learning.encoders.KINDS`, or a pretrained model
+    tokenizer: str = "train:character"
+    hidden: int
+    layers: int
+    bigrams: int  # hash buckets for pairs of tokens, BiLSTM only
+    dropout: float
+    peak_lr: float
+    schedule: str = "cosine-first-epoch"  # the study's
+    epochs: int
+    batch_size: int
+    seed: int
+    outside_weight: float = 1.0  # of the tag O in the loss
+    frozen: bool = False  # train the head alone
+    averages: bool = True
+    swa_start: int
+    ema_decay: float
+    lawa_last: int
+
+    def __post_init__(self) -> None:
+        self.training()  # checks its own settings
+        if self.averages and not 1 <= self.swa_start <= self.epochs:
+            raise ValueError(f"swa_start must lie in 1 to epochs ({self.epochs}), got {self.swa_start}")
+
+    def of(self, architecture: str) -> "TaggerConfig":
+        """Return these settings for "<encoder> + <tokenizer>", or for a model that brings its tokenizer."""
+        encoder, _, tokenizer = architecture.partition(" + ")
+        return replace(self, encoder=encoder, tokenizer=tokenizer or encoder)
+
+    @property
+    def architecture(self) -> str:
+        """What tables call encoder and tokenizer."""
+        if self.encoder == self.tokenizer:
+            return self.encoder
+        return f"{self.encoder}, {self.tokenizer.removeprefix('train:').removeprefix('local:')}"
+
+    def training(self) -> TrainConfig:
+        return TrainConfig(
+            epochs=self.epochs, peak_lr=self.peak_lr, batch_rows=self.batch_size, schedule=self.schedule,
+            seed=self.seed, metric="f1", restore_best=False,
+        )  # fmt: skip
 
 
 class Part(NamedTuple):
     """A part of the data: sentences and their gold tags."""
 
     sentences: list[str]
-    gold: Tagged
+    gold: TagArray
 
     @classmethod
     def of(cls, rows: "Dataset") -> "Part":
         return cls(list(rows["sentence"]), from_ids(list(rows["ner_tags"])))
 
 
-class Encoded(NamedTuple):
+class EncodedPart(NamedTuple):
     """A part as a tokenizer sees it."""
 
     features: Features  # input_ids and labels
@@ -53,81 +106,57 @@ class Encoding(NamedTuple):
     """A tokenizer, and all parts encoded with it."""
 
     tokenizer: "PreTrainedTokenizerFast"
-    parts: dict[str, Encoded]
+    parts: dict[str, EncodedPart]
 
 
-def encode_parts(parts: Mapping[str, Part], tokenizers: Sequence[str], *, size: int) -> dict[str, Encoding]:
+def encode_parts(parts: Mapping[str, Part], tokenizers: Iterable[str], *, size: int) -> dict[str, Encoding]:
     """Encode all parts once per tokenizer; those to be trained learn from the training sentences only."""
     encodings = {}
     for name in dict.fromkeys(tokenizers):
         tokenizer = load_tokenizer(name, texts=parts["train"].sentences, size=size)
-        encodings[name] = Encoding(
-            tokenizer, {key: encode_part(tokenizer, part) for key, part in parts.items()}
-        )
+        encoded = {key: encode_part(tokenizer, part) for key, part in parts.items()}
+        encodings[name] = Encoding(tokenizer, encoded)
     return encodings
 
 
-def encode_part(tokenizer: "PreTrainedTokenizerFast", part: Part) -> Encoded:
+def encode_part(tokenizer: "PreTrainedTokenizerFast", part: Part, *, jamo: bool = False) -> EncodedPart:
     """Tokenise whole sentences (nothing is truncated) and give each token the tag of its first character."""
-    encoded = encode_with_offsets(tokenizer, part.sentences)
+    encoded = encode_with_offsets(tokenizer, part.sentences, jamo=jamo)
     characters = map_characters([len(s) for s in part.sentences], [row.offsets for row in encoded])
     labels = token_labels(part.gold, characters)
     rows = [{"input_ids": row.input_ids, "labels": tags} for row, tags in zip(encoded, labels, strict=True)]
-    return Encoded(Features(rows), np.concatenate([np.array(tags) for tags in labels]), characters)
+    return EncodedPart(Features(rows), np.concatenate([np.array(tags) for tags in labels]), characters)
 
 
 def train_tagger(
-    *,
-    encoder: str,
-    tokenizer: str,
-    hidden: int,
-    layers: int,
-    bigrams: int,
-    dropout: float,
-    peak_lr: float,
-    schedule: str,
-    epochs: int,
-    batch_rows: int,
-    seed: int,
-    outside_weight: float,
-    frozen: bool,
-    averages: Mapping,
-    parts: Mapping[str, Part],
-    encodings: Mapping[str, Encoding],
-    folder: Path,
+    *, parts: Mapping[str, Part], encodings: Mapping[str, Encoding], folder: Path, **settings: Any
 ) -> dict:
     """Train one tagger and write what it says about valid and dev to `folder`; return its learning curve.
 
-    `averages` is {"swa_start", "ema_decay", "lawa_last"}, or empty for a run of which only the last weights
-    count. `predictions.npz` holds tag ids per character as `<part>_<system>`, for the SYSTEMS and for every
-    epoch, and for ENSEMBLED systems logits per token. `model/` holds the SWA weights, or else the last ones.
+    `settings` are those of a TaggerConfig. `predictions.npz` holds tag ids per character as
+    `<part>_<system>`, for the SYSTEMS and for every epoch, and for ENSEMBLED systems logits per token.
+    `model/` holds the SWA weights, or else the last ones.
     """
     from helpers.learning import averaging, loop
 
-    data = encodings[tokenizer]
-    model = build_tagger(
-        encoder, data.tokenizer, hidden=hidden, layers=layers, bigrams=bigrams, dropout=dropout,
-        outside_weight=outside_weight, frozen=frozen, seed=seed,
-    )  # fmt: skip
+    config = TaggerConfig(**settings)
+    data = encodings[config.tokenizer]
+    model = build_tagger(config, data.tokenizer)
     check_lengths(model, data)
-    observers = _observers(averages, folder / "checkpoints" / "snapshots")
+    observers = _observers(config, folder / "checkpoints" / "snapshots")
     score = partial(official_f1, part=parts["valid"], encoded=data.parts["valid"])
     result = loop.fit(
         model,
         data.parts["train"].features,
-        config=loop.TrainConfig(
-            epochs=epochs, peak_lr=peak_lr, batch_rows=batch_rows, schedule=schedule, seed=seed,
-            metric="f1", restore_best=False,
-        ),
+        config=config.training(),
         evaluate=lambda net: {"f1": score(net)},
         observers=list(observers.values()),
         folder=folder / "checkpoints",
         progress=None,
-    )  # fmt: skip
+    )
     _write_predictions(folder, model, _readings(model, observers, score), data)
     with averaging.applied(model, observers["swa"].weights() if observers else {}):
         model.save_pretrained(folder / "model")
-    shutil.rmtree(folder / "checkpoints", ignore_errors=True)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "examples_per_second": result.examples_per_second,
@@ -136,34 +165,22 @@ def train_tagger(
     }
 
 
-def build_tagger(
-    encoder: str,
-    tokenizer: "PreTrainedTokenizerFast",
-    *,
-    hidden: int,
-    layers: int,
-    bigrams: int,
-    dropout: float,
-    outside_weight: float,
-    frozen: bool,
-    seed: int,
-) -> "nn.Module":
-    """Put a tagging head on an encoder: from scratch if `encoder` is a kind of `models.KINDS`, else loaded.
-
-    The other arguments size what is from scratch; `bigrams` are the BiLSTM's hash buckets for token pairs.
-    """
+def build_tagger(config: TaggerConfig, tokenizer: "PreTrainedTokenizerFast") -> "Classifier":
+    """Put a tagging head on an encoder, from scratch or loaded."""
     from helpers.learning import encoders
 
-    more = {"bigrams": bigrams, "embedding_size": 64} if encoder == "bilstm" else {}
-    size = {"hidden": hidden, "layers": layers, "dropout": dropout, **more}
-    body = encoders.build_encoder(encoder, tokenizer, seed=seed, **size)
-    net = encoders.classifier(body, TAGS, task="tokens", class_weights={"O": outside_weight}, seed=seed)
-    if frozen:
+    size: dict[str, Any] = {"hidden": config.hidden, "layers": config.layers, "dropout": config.dropout}
+    if config.encoder == "bilstm":
+        size |= {"bigrams": config.bigrams, "embedding_size": 64}
+    body = encoders.build_encoder(config.encoder, tokenizer, seed=config.seed, **size)
+    weights = {"O": config.outside_weight}
+    net = encoders.classifier(body, TAGS, task="tokens", class_weights=weights, seed=config.seed)
+    if config.frozen:
         encoders.freeze_encoder(net)
     return net
 
 
-def check_lengths(model: "nn.Module", data: Encoding) -> None:
+def check_lengths(model: "Classifier", data: Encoding) -> None:
     """Refuse sentences that are longer than the model can read, rather than truncate them."""
     limit = getattr(model.config.encoder, "max_position_embeddings", None)
     if limit is None:  # a BiLSTM reads sentences of any length
@@ -177,33 +194,33 @@ def check_lengths(model: "nn.Module", data: Encoding) -> None:
             )
 
 
-def tag(model: "nn.Module", encoded: Encoded, *, temperature: float = 1.0) -> Member:
+def tag(model: "nn.Module", encoded: EncodedPart) -> Member:
     """Predict a part: logits of all tokens in one array, with the map to characters."""
     from helpers.learning import loop
 
-    return Member(np.concatenate(loop.predict(model, encoded.features)), encoded.characters, temperature)
+    return Member(np.concatenate(loop.predict(model, encoded.features)), encoded.characters)
 
 
-def official_f1(model: "nn.Module", part: Part, encoded: Encoded) -> float:
+def official_f1(model: "nn.Module", part: Part, encoded: EncodedPart) -> float:
     """Score a model on a part as KLUE does: entity F1 over non-space characters."""
-    tags = tag(model, encoded).decode()
-    return entity_f1(*(without_spaces(rows, part.sentences) for rows in (part.gold, tags)))
+    gold, said = (without_spaces(t, part.sentences) for t in (part.gold, tag(model, encoded).decode()))
+    return entity_f1(gold, said)
 
 
-def _observers(averages: Mapping, snapshots: Path) -> dict:
+def _observers(config: TaggerConfig, snapshots: Path) -> dict[str, Any]:
     from helpers.learning import averaging
 
-    if not averages:
+    if not config.averages:
         return {}
     return {
-        "swa": averaging.SWA(start=averages["swa_start"]),
-        "ema": averaging.EMA(decay=averages["ema_decay"]),
-        "lawa": averaging.LAWA(k=averages["lawa_last"]),
+        "swa": averaging.SWA(start=config.swa_start),
+        "ema": averaging.EMA(decay=config.ema_decay),
+        "lawa": averaging.LAWA(k=config.lawa_last),
         "snapshots": averaging.Snapshots(snapshots),
     }
 
 
-def _readings(model: "nn.Module", observers: Mapping, score: Callable) -> Iterator[tuple[str, Mapping]]:
+def _readings(model: "Classifier", observers: Mapping, score: Callable) -> Iterator[tuple[str, Mapping]]:
     """Yield (system, weights), one at a time: a large model's epochs do not fit in memory together."""
     from helpers.learning import averaging
 
@@ -217,10 +234,10 @@ def _readings(model: "nn.Module", observers: Mapping, score: Callable) -> Iterat
             yield f"epoch_{epoch}", averaging.read_weights(path)
 
 
-def _write_predictions(folder: Path, model: "nn.Module", readings: Iterable, data: Encoding) -> None:
+def _write_predictions(folder: Path, model: "Classifier", readings: Iterable, data: Encoding) -> None:
     from helpers.learning import averaging
 
-    arrays = {}
+    arrays: dict[str, Any] = {}
     for system, weights in readings:
         with averaging.applied(model, weights):
             members = {key: tag(model, data.parts[key]) for key in ("valid", "dev")}

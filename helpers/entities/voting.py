@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from helpers.entities.decoding import IGNORED, CharacterMap, project_probabilities, project_tags, viterbi
-from helpers.entities.scores import Tagged
+from helpers.entities.tags import TagArray
 
 FLOOR = 1e-12  # of a probability before its logarithm
 
@@ -24,23 +24,19 @@ class Member(NamedTuple):
     temperature: float = 1.0
 
     def probabilities(self) -> np.ndarray:
-        """Return calibrated probabilities per character: (characters, 13)."""
-        return project_probabilities(softmax(self.logits / self.temperature), self.characters)
+        """Return calibrated probabilities per character, in single precision: (characters, 13)."""
+        from scipy.special import softmax
 
-    def greedy(self) -> Tagged:
+        cooled = np.asarray(self.logits / self.temperature, np.float32)
+        return project_probabilities(softmax(cooled, axis=1), self.characters)
+
+    def greedy(self) -> TagArray:
         """Decode token by token, without constraints: the study's way."""
         return project_tags(self.logits.argmax(1), self.characters)
 
-    def decode(self) -> Tagged:
+    def decode(self) -> TagArray:
         """Decode to the most probable valid tags."""
         return best_tags(self.probabilities(), self.characters.bounds)
-
-
-def softmax(logits: np.ndarray) -> np.ndarray:
-    """Turn logits (n, labels) into probabilities in single precision."""
-    logits = np.asarray(logits, np.float32)
-    powers = np.exp(logits - logits.max(1, keepdims=True))
-    return powers / powers.sum(1, keepdims=True)
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -64,35 +60,32 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     return float(np.exp(minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded").x))
 
 
-def average(probabilities: Iterable[np.ndarray], weights: Sequence[float] | None = None) -> np.ndarray:
+def average(arrays: Iterable[np.ndarray]) -> np.ndarray:
     """Average arrays of one shape, one at a time, so that an ensemble needs the memory of two members."""
-    total, mass = None, 0.0
-    for i, member in enumerate(probabilities):
-        weight = 1.0 if weights is None else weights[i]
-        if total is not None and member.shape != total.shape:
+    members = iter(arrays)
+    total, count = next(members, None), 1
+    if total is None:
+        raise ValueError("an ensemble needs at least one member")
+    for array in members:
+        if array.shape != total.shape:
             raise ValueError(
-                f"member {i} has shape {member.shape}, member 0 {total.shape}; use the same sentences"
+                f"member {count} has shape {array.shape}, member 0 {total.shape}; use the same sentences"
             )
-        total = member * weight if total is None else total + member * weight
-        mass += weight
-    if total is None or mass <= 0:
-        raise ValueError(f"an ensemble needs members of positive total weight, got {mass:g}")
-    return total / mass
+        total, count = total + array, count + 1
+    return total / count
 
 
-def best_tags(probabilities: np.ndarray, bounds: np.ndarray) -> Tagged:
+def best_tags(probabilities: np.ndarray, bounds: np.ndarray) -> TagArray:
     """Decode probabilities per character (characters, 13) to the most probable valid tags."""
     return viterbi(np.log(np.maximum(probabilities, FLOOR)), bounds)
 
 
-def decode_ensemble(members: Sequence[Member], weights: Sequence[float] | None = None) -> Tagged:
+def decode_ensemble(members: Sequence[Member]) -> TagArray:
     """Average the members per character and decode: tokenizers may differ."""
-    return best_tags(
-        average((member.probabilities() for member in members), weights), members[0].characters.bounds
-    )
+    return best_tags(average(member.probabilities() for member in members), members[0].characters.bounds)
 
 
-def decode_mean_logits(members: Sequence[Member]) -> Tagged:
+def decode_mean_logits(members: Sequence[Member]) -> TagArray:
     """Average raw logits per subword and take the largest (control): all members share one tokenizer."""
     first = members[0].characters
     if not all(np.array_equal(first.token_bounds, member.characters.token_bounds) for member in members):

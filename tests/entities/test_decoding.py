@@ -10,7 +10,8 @@ from pytest import approx
 
 from helpers.corpora.labels import OUTSIDE, TAGS
 from helpers.entities import decoding
-from helpers.entities import scores as entity_scores
+from helpers.entities.scores import char_f1, entity_f1
+from helpers.entities.tags import decode, without_spaces
 
 ID = {tag: i for i, tag in enumerate(TAGS)}
 
@@ -31,27 +32,25 @@ def test_a_space_belongs_to_the_entity_that_goes_on_after_it():
     characters = _map(sentence, [(0, 0), (0, 1), (2, 4), (5, 7), (7, 7)])
     assert decoding.token_labels([tags], characters) == [[-100, ID["B-PS"], ID["I-PS"], ID["B-LC"], -100]]
     back = decoding.project_tags(_flat(decoding.token_labels([tags], characters)), characters)
-    assert entity_scores.decode(back) == [tags]
+    assert decode(back) == [tags]
 
 
 def test_an_entity_that_starts_inside_a_token_is_lost_and_nothing_else_is():
     tags = ["O", "B-PS", "I-PS", "O"]
     characters = _map("저김씨가", [(0, 3), (3, 4)])
     back = decoding.project_tags(_flat(decoding.token_labels([tags], characters)), characters)
-    assert entity_scores.decode(back) == [["O"] * 4]
+    assert decode(back) == [["O"] * 4]
 
 
 def test_uncovered_ends_are_outside():
     characters = _map(" 가 ", [(1, 2)])
-    assert entity_scores.decode(decoding.project_tags([ID["I-PS"]], characters)) == [["I-PS", "I-PS", "O"]]
-    assert entity_scores.decode(decoding.project_tags([ID["B-PS"]], characters)) == [["O", "B-PS", "O"]]
+    assert decode(decoding.project_tags([ID["I-PS"]], characters)) == [["I-PS", "I-PS", "O"]]
+    assert decode(decoding.project_tags([ID["B-PS"]], characters)) == [["O", "B-PS", "O"]]
 
 
 def test_the_first_of_overlapping_tokens_wins():
     characters = _map("가나", [(0, 2), (1, 2)])  # as byte-level pieces of one character do
-    assert entity_scores.decode(decoding.project_tags([ID["B-PS"], ID["O"]], characters)) == [
-        ["B-PS", "I-PS"]
-    ]
+    assert decode(decoding.project_tags([ID["B-PS"], ID["O"]], characters)) == [["B-PS", "I-PS"]]
 
 
 def test_sentences_do_not_mix():
@@ -59,7 +58,7 @@ def test_sentences_do_not_mix():
         [2, 0, 1], [np.array([(0, 1)]), np.zeros((0, 2)), np.array([(0, 1)])]
     )
     projected = decoding.project_tags([ID["O"], ID["I-PS"]], characters)
-    assert entity_scores.decode(projected) == [["O", "O"], [], ["I-PS"]]
+    assert decode(projected) == [["O", "O"], [], ["I-PS"]]
 
 
 def test_errors_name_the_sentence():
@@ -117,74 +116,26 @@ def test_viterbi_equals_brute_force(lengths, seed):
 def test_viterbi_keeps_a_valid_argmax_and_repairs_an_invalid_one():
     gold = ["B-PS", "I-PS", "O", "B-LC"]
     scores = np.log(np.eye(len(TAGS))[[ID[tag] for tag in gold]] * 0.9 + 0.1 / 13)
-    assert entity_scores.decode(decoding.viterbi(scores, np.array([0, 4]))) == [gold]
+    assert decode(decoding.viterbi(scores, np.array([0, 4]))) == [gold]
     orphan = np.log(np.array([[0.4, 0.6]])) @ np.eye(len(TAGS))[[ID["B-PS"], ID["I-PS"]]] - 5
-    assert entity_scores.decode(decoding.viterbi(orphan, np.array([0, 1])))[0] != ["I-PS"]
+    assert decode(decoding.viterbi(orphan, np.array([0, 1])))[0] != ["I-PS"]
 
 
 def test_viterbi_of_nothing():
     assert decoding.viterbi(np.zeros((0, 13)), np.array([0, 0])).ids.tolist() == []
 
 
-class _Words:
-    """A stand-in tokenizer: known words, an unknown one, punctuation split off."""
-
-    unk_token = "[UNK]"
-
-    def tokenize(self, word):
-        return {"김철수는": ["김철수", "##는"], "쀍쀍!": ["[UNK]", "!"], "서울로": ["서울", "##로"]}[word]
-
-
-def test_baseline_decoder_slips_after_an_unknown_word():
-    known = decoding.klue_character_tags(_Words(), "김철수는 서울로", ["B-PS", "O", "B-LC", "O"])
-    assert known == ["B-PS", "I-PS", "I-PS", "O", "B-LC", "I-LC", "O"]
-    slipped = decoding.klue_character_tags(_Words(), "쀍쀍! 서울로", ["O", "O", "B-LC", "O"])
-    assert slipped == ["O", "O", "O", "O", "O", "B-LC"]  # 서울 reads the tag of "!"
-
-
-@pytest.fixture(scope="module")
-def klue(real_data):
-    """KLUE-NER dev with the KLUE vocabulary: sentences, tags, tokenizer."""
-    from transformers import AutoTokenizer
-
-    text = (real_data / "klue-ner" / "klue-ner-v1.1_dev.tsv").read_text(encoding="utf-8")
-    blocks = text.strip("\n").split("\n\n")
-    rows = [[line.split("\t") for line in block.split("\n") if line[:3] != "## "] for block in blocks]
-    sentences, tags = ["".join(c for c, _ in row) for row in rows], [[t for _, t in row] for row in rows]
-    return sentences, tags, AutoTokenizer.from_pretrained(real_data / "vocabs" / "klue-roberta")
-
-
 @pytest.mark.real
 @pytest.mark.parametrize(("jamo", "entity", "char"), [(False, 98.34, 99.72), (True, 98.45, 99.80)])
-def test_ceiling_of_exact_offsets(klue, jamo, entity, char):
+def test_ceiling_of_exact_offsets(klue_dev, klue_tokenizer, jamo, entity, char):
     from helpers.text.alignment import encode_with_offsets
 
-    sentences, tags, tokenizer = klue
-    encoded = encode_with_offsets(tokenizer, sentences, jamo=jamo)
+    sentences, gold = klue_dev
+    encoded = encode_with_offsets(klue_tokenizer, sentences, jamo=jamo)
     characters = decoding.map_characters([len(s) for s in sentences], [row.offsets for row in encoded])
-    perfect = decoding.project_tags(_flat(decoding.token_labels(tags, characters)), characters)
-    gold, pred = (entity_scores.without_spaces(rows, sentences) for rows in (tags, perfect))
-    assert entity_scores.entity_f1(gold, pred) == approx(entity, abs=0.005)
-    assert entity_scores.char_f1(gold, pred) == approx(char, abs=0.005)
+    perfect = decoding.project_tags(_flat(decoding.token_labels(gold, characters)), characters)
+    solid, pred = (without_spaces(rows, sentences) for rows in (gold, perfect))
+    assert entity_f1(solid, pred) == approx(entity, abs=0.005)
+    assert char_f1(solid, pred) == approx(char, abs=0.005)
     if not jamo:
-        assert entity_scores.entity_f1(tags, perfect) == approx(98.33, abs=0.005)
-
-
-@pytest.mark.real
-def test_ceiling_of_the_baseline_decoder(klue):
-    from helpers.text.alignment import encode_with_offsets
-
-    sentences, tags, tokenizer = klue
-    encoded = encode_with_offsets(tokenizer, sentences)
-    characters = decoding.map_characters([len(s) for s in sentences], [row.offsets for row in encoded])
-    labels = decoding.token_labels(tags, characters)
-    gold, pred = [], []
-    for sentence, wanted, row in zip(sentences, tags, labels, strict=True):
-        said = decoding.klue_character_tags(tokenizer, sentence, [TAGS[i] for i in row if i >= 0])
-        solid = [tag for character, tag in zip(sentence, wanted, strict=True) if character != " "]
-        gold.append(
-            ["O", *solid[: len(said)], "O"]
-        )  # it cuts what it cannot align, and scores [CLS] and [SEP]
-        pred.append(["O", *said, "O"])
-    assert entity_scores.entity_f1(gold, pred) == approx(95.20, abs=0.005)
-    assert entity_scores.char_f1(gold, pred) == approx(97.78, abs=0.005)
+        assert entity_f1(gold, perfect) == approx(98.33, abs=0.005)

@@ -4,14 +4,14 @@ import numpy as np
 from pytest import approx
 
 from helpers.entities import errors as entity_errors
-from helpers.entities import scores
 from helpers.entities.experiment import Part
+from helpers.entities.tags import encode, tag_spans
 
 SENTENCE = "김철수가 서울에서 삼성에 20명"
 
 
 def part(*spans, sentence=SENTENCE):
-    return Part([sentence], scores.encode([scores.tag_spans(spans, len(sentence))]))
+    return Part([sentence], encode([tag_spans(spans, len(sentence))]))
 
 
 def tags(*spans, sentence=SENTENCE):
@@ -64,3 +64,11 @@ def test_browser_shows_errors_and_escapes_text():
     page = entity_errors.browse(gold, said, entity_errors.find_errors(gold, said)).data
     assert "<script>" not in page and "&lt;script&gt;" in page
     assert "PS: missed 1<" in page and "LC: no errors<" in page
+
+
+def test_new_sentences_are_tagged(runs, sample_encodings):
+    found = entity_errors.tag_sentences(
+        ["김철수는 3월 5일 서울에 갔다.", "비가 온다."], runs, sample_encodings
+    )
+    assert len(found) == 2
+    assert all(0 <= span.start < span.end <= 17 for spans in found for span in spans)

@@ -1,33 +1,33 @@
 """Training one tagger: labels by offsets, every reading written, frozen bodies, the study's scorer."""
 
+from dataclasses import asdict, replace
+
 import numpy as np
 import pytest
 import torch
 from pytest import approx
 
 from helpers.corpora.labels import TAGS
-from helpers.entities import experiment, scores
-from helpers.entities.experiment import Part
-from helpers.entities.scores import Tagged
+from helpers.entities import experiment, scores, tags
+from helpers.entities.experiment import Part, TaggerConfig
+from helpers.entities.tags import TagArray
 
-SIZE = {"hidden": 16, "layers": 1, "bigrams": 64, "dropout": 0.0}
-SETTINGS = {
-    "encoder": "bilstm", "tokenizer": "train:character", **SIZE, "peak_lr": 0.05, "batch_rows": 4, "seed": 1,
-    "schedule": "cosine-first-epoch", "outside_weight": 1.0, "frozen": False,
-}  # fmt: skip
-AVERAGES = {"swa_start": 2, "ema_decay": 0.5, "lawa_last": 1}
+CONFIG = TaggerConfig(
+    hidden=16, layers=1, bigrams=64, dropout=0.0, peak_lr=0.05, epochs=3, batch_size=4, seed=1, swa_start=2,
+    ema_decay=0.5, lawa_last=1,
+)  # fmt: skip
 
 
 def easy(rows, seed):
     """Sentences in which 김 or 이 and the next character are a person, and nothing else is an entity."""
     rng = np.random.default_rng(seed)
-    sentences, tags = [], []
+    sentences, gold = [], []
     for _ in range(rows):
         before, after = ("".join(rng.choice(list("가나다 라마"), size=rng.integers(1, 5))) for _ in range(2))
         name = rng.choice(["김", "이"]) + rng.choice(list("바사아"))
         sentences.append(f"가{before}{name}{after}라")
-        tags.append(scores.tag_spans([(len(before) + 1, len(before) + 3, "PS")], len(sentences[-1])))
-    return Part(sentences, scores.encode(tags))
+        gold.append(tags.tag_spans([(len(before) + 1, len(before) + 3, "PS")], len(sentences[-1])))
+    return Part(sentences, tags.encode(gold))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def encodings(parts):
 
 
 def train(parts, encodings, folder, **changes):
-    settings = SETTINGS | {"epochs": 3, "averages": AVERAGES} | changes
+    settings = asdict(replace(CONFIG, **changes))
     result = experiment.train_tagger(**settings, parts=parts, encodings=encodings, folder=folder)
     with np.load(folder / "predictions.npz", allow_pickle=False) as arrays:
         return result, dict(arrays)
@@ -53,28 +53,52 @@ def trained(parts, encodings, tmp_path_factory):
     return *train(parts, encodings, folder), folder
 
 
+def test_an_architecture_is_encoder_and_tokenizer():
+    scratch, pretrained = CONFIG.of("roberta + local:klue-roberta"), CONFIG.of("klue/roberta-large")
+    assert (scratch.encoder, scratch.tokenizer) == ("roberta", "local:klue-roberta")
+    assert pretrained.encoder == pretrained.tokenizer == "klue/roberta-large"
+    names = [config.architecture for config in (CONFIG, scratch, pretrained)]
+    assert names == ["bilstm, character", "roberta, klue-roberta", "klue/roberta-large"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"swa_start": 4}, "swa_start must lie in 1 to epochs"),
+        ({"swa_start": 0}, "swa_start"),
+        ({"epochs": 0, "averages": False}, "epochs must be positive"),
+        ({"batch_size": 0}, "batch"),
+        ({"schedule": "step"}, "schedule"),
+    ],
+)
+def test_settings_that_cannot_be_trained_are_refused(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(CONFIG, **change)
+    assert replace(CONFIG, epochs=1, averages=False).swa_start == 2  # an ablation has no SWA to start
+
+
 def test_tokens_carry_the_tag_of_their_first_character(parts, encodings):
     encoded = encodings["train:character"].parts["dev"]
-    solid = scores.without_spaces(parts["dev"].gold, parts["dev"].sentences)
+    solid = tags.without_spaces(parts["dev"].gold, parts["dev"].sentences)
     assert np.array_equal(encoded.labels[encoded.labels >= 0], solid.ids)
 
 
 def test_it_learns_and_writes_every_reading(parts, trained):
     result, arrays, folder = trained
     systems = ["last", "swa", "ema", "lawa", "soup", "epoch_1", "epoch_2"]
-    tags = {f"{part}_{system}" for part in ("valid", "dev") for system in systems}
+    written = {f"{part}_{system}" for part in ("valid", "dev") for system in systems}
     logits = {f"{part}_{system}_logits" for part in ("valid", "dev") for system in experiment.ENSEMBLED}
-    assert set(arrays) == tags | logits
+    assert set(arrays) == written | logits
     assert len(result["epoch_valid"]) == 3 and result["epoch_valid"][-1] > 90
-    last = Tagged(arrays["dev_last"], parts["dev"].gold.bounds)
+    last = TagArray(arrays["dev_last"], parts["dev"].gold.bounds)
     assert scores.entity_f1(parts["dev"].gold, last) > 90
-    assert sorted(path.name for path in folder.iterdir()) == ["model", "predictions.npz"]
+    assert sorted(path.name for path in folder.iterdir()) == ["checkpoints", "model", "predictions.npz"]
 
 
 def test_validation_f1_is_that_of_the_written_tags(parts, trained):
     result, arrays, _ = trained
-    found = Tagged(arrays["valid_last"], parts["valid"].gold.bounds)
-    gold, solid = (scores.without_spaces(t, parts["valid"].sentences) for t in (parts["valid"].gold, found))
+    found = TagArray(arrays["valid_last"], parts["valid"].gold.bounds)
+    gold, solid = (tags.without_spaces(t, parts["valid"].sentences) for t in (parts["valid"].gold, found))
     assert scores.entity_f1(gold, solid) == approx(result["epoch_valid"][-1])
 
 
@@ -90,41 +114,54 @@ def test_the_same_seed_gives_the_same_bits(parts, encodings, tmp_path, trained):
     assert all(np.array_equal(arrays[name], trained[1][name]) for name in arrays)
 
 
+def test_an_interrupted_run_goes_on_from_its_checkpoint(parts, encodings, tmp_path, trained, monkeypatch):
+    scored, score = [], experiment.official_f1
+
+    def interrupted(*arguments, **named):
+        scored.append(score(*arguments, **named))
+        if len(scored) == 3:
+            raise KeyboardInterrupt
+        return scored[-1]
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(experiment, "official_f1", interrupted)
+        train(parts, encodings, tmp_path)
+    result, arrays = train(parts, encodings, tmp_path)
+    assert result["resumed_from"] == 2 * 15  # 60 sentences, 4 a step: two epochs were saved
+    assert result["epoch_valid"] == trained[0]["epoch_valid"]
+    assert set(arrays) == set(trained[1])
+    assert all(np.array_equal(arrays[name], trained[1][name]) for name in arrays)
+
+
 def test_a_plain_run_keeps_the_last_weights_only(parts, encodings, tmp_path):
-    _, arrays = train(parts, encodings, tmp_path, epochs=1, averages={})
+    _, arrays = train(parts, encodings, tmp_path, epochs=1, averages=False)
     assert set(arrays) == {"valid_last", "dev_last", "valid_last_logits", "dev_last_logits"}
 
 
 def test_a_frozen_tagger_trains_its_head_only(encodings):
     tokenizer = encodings["train:character"].tokenizer
-    net = experiment.build_tagger("bilstm", tokenizer, **SIZE, outside_weight=1.0, frozen=True, seed=0)
+    net = experiment.build_tagger(replace(CONFIG, frozen=True), tokenizer)
     assert {n.split(".")[0] for n, p in net.named_parameters() if p.requires_grad} == {"head"}
 
 
 def test_states_of_a_bilstm_are_dropped_once(encodings):
-    sizes = SIZE | {"dropout": 0.4, "outside_weight": 1.0, "frozen": False, "seed": 0}
-    net = experiment.build_tagger("bilstm", encodings["train:character"].tokenizer, **sizes)
+    net = experiment.build_tagger(replace(CONFIG, dropout=0.4), encodings["train:character"].tokenizer)
     assert net.config.encoder.dropout == 0.4 and net.config.head_dropout == 0.0
 
 
 def test_a_sentence_too_long_for_the_model_is_an_error_that_names_it(encodings):
     data = encodings["train:character"]
-    long = experiment.encode_part(
-        data.tokenizer, Part(["가", "가" * 600], scores.encode([["O"], ["O"] * 600]))
-    )
-    sizes = SIZE | {"outside_weight": 1.0, "frozen": False, "seed": 0}
-    net = experiment.build_tagger("roberta", data.tokenizer, **sizes)
+    long = experiment.encode_part(data.tokenizer, Part(["가", "가" * 600], tags.encode([["O"], ["O"] * 600])))
+    net = experiment.build_tagger(replace(CONFIG, encoder="roberta"), data.tokenizer)
     with pytest.raises(ValueError, match=r"dev, sentence 1: 60\d tokens but the model reads"):
         experiment.check_lengths(net, experiment.Encoding(data.tokenizer, {"dev": long}))
-    experiment.check_lengths(experiment.build_tagger("bilstm", data.tokenizer, **sizes), data)
+    experiment.check_lengths(experiment.build_tagger(CONFIG, data.tokenizer), data)
 
 
 def test_the_weight_of_outside_is_in_the_loss(encodings):
     tokenizer, losses = encodings["train:character"].tokenizer, []
     for weight in (1.0, 0.5):
-        net = experiment.build_tagger(
-            "bilstm", tokenizer, **SIZE, outside_weight=weight, frozen=False, seed=0
-        )
+        net = experiment.build_tagger(replace(CONFIG, outside_weight=weight), tokenizer)
         ids, labels = torch.tensor([[5, 6]]), torch.full((1, 2), TAGS.index("O"))
         losses.append(float(net.eval()(ids, torch.ones_like(ids), labels=labels).loss.detach()))
     assert losses[1] == approx(losses[0] / 2)
@@ -141,11 +178,10 @@ def test_a_saved_encoder_is_loaded_with_its_own_tokenizer(parts, tmp_path):
     body.save_pretrained(saved)
     tokenizer.save_pretrained(saved)
     encodings = experiment.encode_parts(parts, [str(saved)], size=0)
-    net = experiment.build_tagger(
-        str(saved), encodings[str(saved)].tokenizer, **SIZE, outside_weight=1.0, frozen=False, seed=0
-    )
+    config = CONFIG.of(str(saved))
+    net = experiment.build_tagger(config, encodings[str(saved)].tokenizer)
     loaded = net.encoder.get_input_embeddings().weight
     assert torch.equal(loaded, body.get_input_embeddings().weight)
     (run := tmp_path / "run").mkdir()
-    changes = {"encoder": str(saved), "tokenizer": str(saved), "epochs": 1, "averages": {}}
+    changes = {"encoder": config.encoder, "tokenizer": config.tokenizer, "epochs": 1, "averages": False}
     assert "dev_last" in train(parts, encodings, run, **changes)[1]

@@ -1,4 +1,4 @@
-"""Entity scores against seqeval and scikit-learn, tags and spans as inverses, errors that name the row."""
+"""Entity scores against seqeval and scikit-learn, counts that add up, errors that name the row."""
 
 from itertools import chain
 
@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from helpers.corpora.labels import TAG_TYPES, TAGS
+from helpers.corpora.labels import TAGS
 from helpers.entities import scores
 
 PERFECT = [["B-PS", "I-PS", "O", "B-LC"], ["O", "B-QT"]]
@@ -94,39 +94,6 @@ def test_counts_add_up_over_sentences(pair):
     assert scores.char_counts(gold, pred).sum() >= 2 * sum(map(len, gold))
 
 
-@settings(max_examples=100, deadline=None)
-@given(rows=tag_rows)
-def test_encode_and_decode_are_inverse(rows):
-    tagged = scores.encode(rows)
-    assert scores.decode(tagged) == rows
-    assert scores.encode(tagged) is tagged
-    ids = [[TAGS.index(tag) for tag in row] for row in rows]
-    assert all(map(np.array_equal, scores.from_ids(ids), tagged))
-
-
-def test_spans_follow_strict_iob2():
-    tags = ["I-PS", "B-PS", "I-PS", "I-LC", "B-LC", "B-LC", "I-LC", "O", "I-LC"]
-    assert scores.find_spans(tags) == [(1, 3, "PS"), (4, 5, "LC"), (5, 7, "LC")]
-
-
-@settings(max_examples=100, deadline=None)
-@given(lengths=st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4), st.sampled_from(TAG_TYPES))))
-def test_tags_and_spans_are_inverse(lengths):
-    spans, position = [], 0
-    for gap, length, kind in lengths:  # gap 0: adjacent entities
-        spans.append((position + gap, position + gap + length, kind))
-        position += gap + length
-    tags = scores.tag_spans(spans, position + 1)
-    assert scores.find_spans(tags) == spans
-    assert tags[-1] == "O"
-
-
-@pytest.mark.parametrize("span", [(0, 0, "PS"), (2, 6, "PS"), (-1, 2, "PS"), (1, 3, "PS")])
-def test_bad_spans_are_refused(span):
-    with pytest.raises(ValueError, match="span"):
-        scores.tag_spans([(0, 2, "LC"), span], 5)
-
-
 def test_errors_name_the_sentence():
     with pytest.raises(ValueError, match="sentence 1: 2 gold tags but 1 predicted tags"):
         scores.entity_f1([["O"], ["O", "O"]], [["O"], ["O"]])
@@ -134,28 +101,8 @@ def test_errors_name_the_sentence():
         scores.char_f1([["O"]], [["O"], ["O"]])
     with pytest.raises(ValueError, match="sentence 2: unknown tag 'B-XX'"):
         scores.entity_f1([["O"], [], ["O", "B-XX"]], [["O"], [], ["O", "O"]])
-    with pytest.raises(ValueError, match="sentence 0: 1 tags but 2 characters"):
-        scores.without_spaces([["O"]], ["가나"])
-    with pytest.raises(ValueError, match="expected 0 to 12"):
-        scores.from_ids([[0, 13]])
     with pytest.raises(ValueError, match="'macro' or 'micro'"):
         scores.entity_f1(PERFECT, PERFECT, average="weighted")
-
-
-def test_official_scorer_drops_spaces_and_what_starts_on_one():
-    sentence, tags = "가 나 다", ["B-PS", "I-PS", "I-PS", "B-LC", "I-LC"]
-    (kept,) = scores.decode(scores.without_spaces([tags], [sentence]))
-    assert kept == ["B-PS", "I-PS", "I-LC"]
-    assert scores.find_spans(kept) == [(0, 2, "PS")]
-
-
-def test_per_type_agrees_with_the_macro_score():
-    pred = [["B-PS", "O", "O", "B-LC"], ["B-QT", "B-QT"]]
-    frame = scores.per_type(PERFECT, pred)
-    present = frame[frame.gold + frame.predicted > 0]
-    assert present.f1.mean() == approx(scores.entity_f1(PERFECT, pred))
-    quantity = frame.set_index("type").loc["QT"]
-    assert (quantity.precision, quantity.recall, quantity.right) == (50.0, 100.0, 1)
 
 
 def test_bootstrap_reproduces_the_plain_score():
@@ -169,29 +116,6 @@ def test_bootstrap_reproduces_the_plain_score():
     assert interval.low < interval.value < interval.high
 
 
-def test_legacy_scorer_skips_the_longest_of_each_batch():
-    assert scores.legacy_kept([3, 5, 5, 1, 2, 4], 4).tolist() == [True, False, False, True, True, False]
-    assert scores.legacy_kept([], 4).tolist() == []
-
-
-@pytest.fixture(scope="module")
-def klue_dev(real_data):
-    """Sentences and tags of KLUE-NER dev, read by rows."""
-    text = (real_data / "klue-ner" / "klue-ner-v1.1_dev.tsv").read_text(encoding="utf-8")
-    rows = [
-        [line.split("\t") for line in block.split("\n") if not line.startswith("## ")]
-        for block in text.strip("\n").split("\n\n")
-    ]
-    return ["".join(c for c, _ in row) for row in rows], [[t for _, t in row] for row in rows]
-
-
-@pytest.fixture(scope="module")
-def klue_tokenizer(real_data):
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(real_data / "vocabs" / "klue-roberta")
-
-
 @pytest.mark.real
 def test_scores_on_real_tags_equal_the_libraries(klue_dev):
     from sklearn.metrics import f1_score
@@ -203,12 +127,3 @@ def test_scores_on_real_tags_equal_the_libraries(klue_dev):
     flat = [list(chain.from_iterable(rows)) for rows in (gold, pred)]
     wanted = 100 * f1_score(*flat, labels=list(TAGS), average="macro", zero_division=1)
     assert scores.char_f1(gold, pred) == approx(wanted, abs=1e-9)
-
-
-@pytest.mark.real
-def test_legacy_scorer_on_klue_dev(klue_dev, klue_tokenizer):
-    sentences, gold = klue_dev
-    kept = scores.legacy_kept([len(ids) for ids in klue_tokenizer(sentences)["input_ids"]], 32)
-    wanted = scores.entity_counts(gold, gold).reshape(len(gold), -1, 3)[:, :, 2].sum(1)
-    assert (len(kept), (~kept).sum()) == (5000, 176)
-    assert (wanted.sum(), wanted[~kept].sum()) == (14257, 995)
