@@ -43,13 +43,11 @@ def isotonic(y: ArrayLike, p: ArrayLike) -> Calibrator:
     return lambda scores: steps.predict(np.asarray(scores, dtype=float))
 
 
-def cross_fitted(
-    y: ArrayLike, p: ArrayLike, *, fit: Callable = platt, parts: int = 5, seed: int = 0
-) -> NDArray:
-    """Return probabilities for the very rows with labels, each from a curve fitted on the other parts."""
+def cross_fitted(y: ArrayLike, p: ArrayLike, *, fit: Callable = platt) -> NDArray:
+    """Return probabilities for the very rows with labels, each from a curve fitted on the other fifths."""
     y, p = np.asarray(y), np.asarray(p, dtype=float)
     probabilities = np.empty(p.size)
-    for outside, inside in random_parts(p.size, parts, seed=seed):
+    for outside, inside in random_parts(p.size, 5):
         probabilities[inside] = fit(y[outside], p[outside])(p[inside])
     return probabilities
 
@@ -72,7 +70,7 @@ def estimate_prior(probability: ArrayLike, *, old: float) -> float:
     return float(estimate_shares(np.stack([1 - q, q], axis=1), old=np.array([1 - old, old]))[1])
 
 
-def _logistic_curve(x: NDArray, target: NDArray, *, rounds: int = 50) -> tuple[float, float]:
+def _logistic_curve(x: NDArray, target: NDArray) -> tuple[float, float]:
     """Minimise the cross-entropy of expit(slope · x + offset) by Newton steps, halved while they overshoot.
 
     Two unknowns need no general solver: thousands of these fits are behind one table of rules.
@@ -84,7 +82,7 @@ def _logistic_curve(x: NDArray, target: NDArray, *, rounds: int = 50) -> tuple[f
         z = design @ point
         return float(np.logaddexp(0.0, z).sum() - target @ z)
 
-    for _ in range(rounds):
+    for _ in range(50):
         q = expit(design @ at)
         curvature = (design * (q * (1 - q))[:, None]).T @ design + 1e-9 * np.eye(2)
         step = np.linalg.solve(curvature, design.T @ (q - target))

@@ -1,40 +1,19 @@
-"""Models that score posts for each technique, on folds: n-grams, a small encoder, LoRA on a decoder.
+"""What a sweep runs for the labels of posts: train without some folds, save the probabilities of their posts.
 
-`score_folds` trains a model without some folds and keeps its probabilities for the posts of those folds, one
-file per training, so that an interrupted run goes on and every comparison is paired later. Leaving out pairs
-of folds gives a fold ensemble that never saw the posts it decides about. Choosing thresholds is left to
-`thresholds` and `cross_fitting`.
+The models are n-grams, a small encoder, or LoRA on a decoder. Data come in as arguments; building the grid
+and reading the files back is left to `results`, choosing thresholds to `rules`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from importlib import resources
-from itertools import combinations
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers import sweeps
-from helpers.multilabel.scores import indicators
-
-if TYPE_CHECKING:
-    import pandas as pd
-
 Predict = Callable[[Sequence[str]], NDArray]
 """Maps texts to probabilities (texts, classes)."""
-
-
-class Posts(NamedTuple):
-    """What models and rules need of a corpus, in columns."""
-
-    ids: list[str]
-    texts: list[str]
-    languages: list[str]
-    spans: list[list[tuple[int, int]]]
-    labels: NDArray  # (posts, classes) of 0/1
-    classes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -51,7 +30,7 @@ class NGrams:
     c: float = 4.0
     share: float = 1.0  # of the training posts: a deliberately weaker model
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.analyzer not in ("char", "char_wb", "word"):
             raise ValueError(f'analyzer: expected "char", "char_wb" or "word", got {self.analyzer!r}')
         if not 1 <= self.shortest <= self.longest or self.features < 1:
@@ -64,7 +43,7 @@ class NGrams:
 class Network:
     """An encoder or decoder with one sigmoid per class; `lora_rank` trains adapters instead of all weights.
 
-    `encoder` is a kind from `models.KINDS`, built from scratch at the given size, or a hub name or folder.
+    `encoder` is a kind from `encoders.KINDS`, built from scratch at the given size, or a hub name or folder.
     """
 
     encoder: str = "bilstm"
@@ -82,7 +61,7 @@ class Network:
     four_bit: bool = False
     prompt: str = "{text}"
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if "{text}" not in self.prompt:
             raise ValueError(f"prompt: expected a template with {{text}} in it, got {self.prompt!r}")
         if self.lora_rank < 0 or (self.four_bit and not self.lora_rank):
@@ -92,105 +71,8 @@ class Network:
 Model = NGrams | Network
 
 
-def posts_of(dataset, classes: Sequence[str]) -> Posts:
-    """Take the columns of a `corpora.load_techniques` data set."""
-    return Posts(
-        ids=list(dataset["id"]),
-        texts=list(dataset["content"]),
-        languages=list(dataset["lang"]),
-        spans=[[(start, end) for start, end in spans] for spans in dataset["trigger_words"]],
-        labels=indicators(dataset["techniques"], classes),
-        classes=tuple(classes),
-    )
-
-
-def describe(posts: Posts) -> "pd.DataFrame":
-    """Return one row per class: posts, their share, and the share within each language, in percent."""
-    import pandas as pd
-
-    languages = np.array(posts.languages)
-    frame = pd.DataFrame({"technique": posts.classes, "posts": posts.labels.sum(axis=0)})
-    frame["share, %"] = 100 * posts.labels.mean(axis=0)
-    for name in sorted(set(posts.languages)):
-        frame[f"in {name}, %"] = 100 * posts.labels[languages == name].mean(axis=0)
-    return frame.sort_values("posts", ascending=False, ignore_index=True)
-
-
-def published() -> "pd.DataFrame":
-    """Return the shared task's published scores: references, none of them run here."""
-    import pandas as pd
-
-    with (resources.files("helpers") / "reference" / "unlp2025_techniques.csv").open(
-        encoding="utf-8"
-    ) as stream:
-        return pd.read_csv(stream)
-
-
-def weaker_versions(base: NGrams) -> dict[str, NGrams]:
-    """Return ten systems from good to poor, as a team submits them on its way: other n-grams, less data."""
-    words = replace(base, analyzer="word", shortest=1, longest=2)
-    return {
-        "characters": base,
-        "characters, strong penalty": replace(base, c=base.c / 20),
-        "characters, 2–3-grams": replace(base, longest=3),
-        "characters, 1,000 features": replace(base, features=1000),
-        "characters, 40 % of posts": replace(base, share=0.4),
-        "characters, 10 % of posts": replace(base, share=0.1),
-        "words": words,
-        "words, strong penalty": replace(words, c=base.c / 20),
-        "words, 40 % of posts": replace(words, share=0.4),
-        "words, 10 % of posts": replace(words, share=0.1),
-    }
-
-
-def save_scores(path: Path, posts: Posts, assigned: NDArray, scores: NDArray) -> None:
-    """Write one row per post: id, fold, and the probability of each class; texts stay where they are."""
-    import pandas as pd
-
-    frame = pd.DataFrame(scores, columns=list(posts.classes))
-    frame.insert(0, "fold", assigned)
-    frame.insert(0, "id", posts.ids)
-    frame.to_csv(path, index=False, float_format="%.6g")
-
-
-def score_folds(
-    model: Model, posts: Posts, assigned: NDArray, *, left_out: Sequence[Sequence[int]], seed: int = 0
-) -> dict[tuple[int, ...], NDArray]:
-    """Train once per entry of `left_out`, without those folds; return probabilities of their posts.
-
-    Each value is (posts, classes), NaN for posts the model was trained on.
-    """
-    return score_models({"": model}, posts, assigned, left_out=left_out, seed=seed)[""]
-
-
-def score_models(
-    models: Mapping[str, Model],
-    posts: Posts,
-    assigned: NDArray,
-    *,
-    left_out: Sequence[Sequence[int]],
-    seed: int = 0,
-) -> dict[str, dict[tuple[int, ...], NDArray]]:
-    """Do what `score_folds` does for several models in one sweep: all cores or GPUs, each training once."""
-    jobs = [(name, tuple(folds)) for name in models for folds in left_out]
-    frame = sweeps.sweep(
-        score_left_out,
-        [{"model": described(models[name]), "without": list(folds), "seed": seed} for name, folds in jobs],
-        name="techniques",
-        fingerprint=sweeps.fingerprint(posts.texts, posts.labels.tolist(), assigned.tolist()),
-        shared={"texts": posts.texts, "labels": posts.labels, "assigned": assigned},
-    )
-    scores: dict[str, dict[tuple[int, ...], NDArray]] = {name: {} for name in models}
-    for (name, folds), folder in zip(jobs, frame["folder"], strict=True):
-        scores[name][folds] = np.full(posts.labels.shape, np.nan)
-        scores[name][folds][np.isin(assigned, folds)] = np.load(
-            Path(folder) / "scores.npy", allow_pickle=False
-        )
-    return scores
-
-
 def score_left_out(
-    model: dict,
+    kind: str,
     without: list[int],
     seed: int,
     folder: Path,
@@ -198,47 +80,20 @@ def score_left_out(
     texts: Sequence[str],
     labels: NDArray,
     assigned: NDArray,
+    **settings: Any,
 ) -> dict[str, int]:
-    """Train without some folds and save the probabilities of their posts: the unit of work of a sweep."""
+    """Train without some folds and save the probabilities of their posts: (posts left out, classes)."""
     outside = np.isin(assigned, without)
-    train, test = np.flatnonzero(~outside), np.flatnonzero(outside)
+    train, test = np.flatnonzero(~outside).tolist(), np.flatnonzero(outside).tolist()
     known, resumed_from = [texts[i] for i in train], 0
-    if model["family"] == "NGrams":
-        predict = fit_ngrams(known, labels[train], NGrams(**model["settings"]), seed=seed)
+    if kind == "NGrams":
+        predict = fit_ngrams(known, labels[train], NGrams(**settings), seed=seed)
     else:
-        config = Network(**model["settings"])
+        config = Network(**settings)
         predict, resumed_from = fit_network(known, labels[train], config, seed=seed, folder=folder)
     scores = predict([texts[i] for i in test])
     np.save(folder / "scores.npy", scores.astype(np.float64), allow_pickle=False)
     return {"trained_on": len(train), "scored": len(test), "resumed_from": resumed_from}
-
-
-class FoldScores(NamedTuple):
-    """Scores of every post by models that never saw it."""
-
-    single: NDArray  # (posts, classes): by the model trained on all other folds
-    averaged: NDArray  # (posts, classes): mean of the members for the post's fold
-    members: NDArray  # (folds, posts, classes): members[j] is trained without fold j and the post's own
-
-
-def score_all_folds(model: Model, posts: Posts, assigned: NDArray, *, seed: int = 0) -> FoldScores:
-    """Score every post by one model, and by a fold ensemble, that were trained without its fold.
-
-    The ensemble has one member per fold that is left. A model without folds j and k serves twice, as member j
-    when k is hidden and the other way round: five folds cost ten trainings for it, not twenty. `members[j]`
-    is NaN on fold j itself.
-    """
-    folds = np.unique(assigned).tolist()
-    alone, pairs = [(fold,) for fold in folds], list(combinations(folds, 2))
-    scores = score_folds(model, posts, assigned, left_out=alone + pairs, seed=seed)
-    single = np.empty(posts.labels.shape)
-    for fold in folds:
-        single[assigned == fold] = scores[fold,][assigned == fold]
-    members = np.full((len(folds), *posts.labels.shape), np.nan)
-    for a, b in pairs:
-        members[folds.index(a), assigned == b] = scores[a, b][assigned == b]
-        members[folds.index(b), assigned == a] = scores[a, b][assigned == a]
-    return FoldScores(single, np.nanmean(members, axis=0), members)
 
 
 def fit_ngrams(texts: Sequence[str], labels: NDArray, config: NGrams, *, seed: int = 0) -> Predict:
@@ -285,13 +140,15 @@ def fit_network(
     from scipy.special import expit
 
     from helpers.learning import encoders, loop
-    from helpers.text.tokenizers import load_tokenizer
 
-    tokenizer = load_tokenizer(config.tokenizer, texts=texts, size=config.vocabulary)
-    encode = _encoder_of(tokenizer, config)
-    body = text_encoder(config, tokenizer, seed=seed)
+    tokenizer, body, recipe = prepare(texts, config, seed=seed)
+
+    def encode(posts: Sequence[str]) -> list[list[int]]:
+        prompts = [config.prompt.replace("{text}", text) for text in posts]
+        return tokenizer(prompts, truncation=True, max_length=config.max_tokens)["input_ids"]
+
     names = [str(i) for i in range(labels.shape[1])]
-    net = encoders.classifier(body, names, task="multilabel", pooling=config.pooling, seed=seed)
+    net: Any = encoders.classifier(body, names, task="multilabel", pooling=config.pooling, seed=seed)
     start_at_base_rates(net, labels)
     if config.lora_rank:
         from helpers.learning.lora import add_lora
@@ -301,7 +158,6 @@ def fit_network(
         {"input_ids": ids, "labels": y.astype(float).tolist()}
         for ids, y in zip(encode(texts), labels, strict=True)
     ]
-    recipe = train_config(config, seed)
     fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints", progress=None)
 
     def predict(unseen: Sequence[str]) -> NDArray:
@@ -309,6 +165,29 @@ def fit_network(
         return expit(np.stack(logits).astype(np.float64))
 
     return predict, fitted.resumed_from
+
+
+def prepare(texts: Sequence[str], config: Network, *, seed: int):
+    """Return the tokenizer, the encoder without a head, and the training recipe that a network asks for.
+
+    The recipe is a cosine after a short warm-up that keeps the last weights: no fold is used to select.
+    """
+    from helpers.learning import encoders
+    from helpers.learning.loop import TrainConfig
+    from helpers.text.tokenizers import load_tokenizer
+
+    tokenizer = load_tokenizer(config.tokenizer, texts=texts, size=config.vocabulary)
+    size = {"hidden": config.hidden, "layers": config.layers, "max_length": config.max_tokens}
+    body = encoders.build_encoder(config.encoder, tokenizer, seed=seed, four_bit=config.four_bit, **size)
+    recipe = TrainConfig(
+        epochs=config.epochs,
+        peak_lr=config.peak_lr,
+        batch_rows=config.batch_rows,
+        accumulate=config.accumulate,
+        schedule="cosine",
+        seed=seed,
+    )
+    return tokenizer, body, recipe
 
 
 def start_at_base_rates(net, labels: NDArray) -> None:
@@ -319,38 +198,3 @@ def start_at_base_rates(net, labels: NDArray) -> None:
     rates = (labels.sum(axis=0) + 0.5) / (len(labels) + 1)
     with torch.no_grad():
         net.head[-1].bias.copy_(torch.as_tensor(logit(rates)))
-
-
-def text_encoder(config: Network, tokenizer, *, seed: int = 0):
-    """Build the encoder from scratch at the config's size, or load the one it names."""
-    from helpers.learning import encoders
-
-    size = {"hidden": config.hidden, "layers": config.layers, "max_length": config.max_tokens}
-    return encoders.build_encoder(config.encoder, tokenizer, seed=seed, four_bit=config.four_bit, **size)
-
-
-def train_config(config: Network, seed: int):
-    """Return the training recipe: cosine after a short warm-up, last weights kept, no peeking at a fold."""
-    from helpers.learning.loop import TrainConfig
-
-    return TrainConfig(
-        epochs=config.epochs,
-        peak_lr=config.peak_lr,
-        batch_rows=config.batch_rows,
-        accumulate=config.accumulate,
-        schedule="cosine",
-        seed=seed,
-    )
-
-
-def _encoder_of(tokenizer, config: Network) -> Callable[[Sequence[str]], list[list[int]]]:
-    def encode(texts: Sequence[str]) -> list[list[int]]:
-        prompts = [config.prompt.replace("{text}", text) for text in texts]
-        return tokenizer(prompts, truncation=True, max_length=config.max_tokens)["input_ids"]
-
-    return encode
-
-
-def described(model: Model) -> dict:
-    """Return a model as plain JSON, for the cache of a sweep."""
-    return {"family": type(model).__name__, "settings": asdict(model)}

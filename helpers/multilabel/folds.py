@@ -35,13 +35,13 @@ def random_assign(rows: int, *, folds: int = 5, seed: int = 42) -> NDArray:
     return np.random.default_rng(seed).permutation(np.arange(rows) % folds)
 
 
-def holdout(labels: ArrayLike, *, share: float, seed: int = 42, by: Sequence[str] | None = None) -> NDArray:
+def holdout(labels: ArrayLike, *, share: float, seed: int = 42) -> NDArray:
     """Return a mask of about `share` of the rows, stratified: a single-fold holdout or a hidden test set."""
     from iterstrat.ml_stratifiers import MultilabelStratifiedShuffleSplit
 
     if not 0.0 < share < 1.0:
         raise ValueError(f"share: expected a number between 0 and 1, both excluded, got {share!r}")
-    strata = _strata(labels, by)
+    strata = _strata(labels, None)
     splitter = MultilabelStratifiedShuffleSplit(n_splits=1, test_size=share, random_state=seed)
     _, held_out = next(splitter.split(strata, strata))
     mask = np.zeros(len(strata), dtype=bool)

@@ -1,14 +1,13 @@
-"""What a leaderboard gives away: constant-one probes, the integer counts behind rounded scores, their price.
+"""What a leaderboard gives away: constant-one probes and the integer counts behind rounded scores.
 
 Predict 1 for one class and 0 for the others: a class with b of n positive rows has F1 = 2b / (n + b), and the
 macro average over K classes prints F1 / K. Since b is an integer, a rounded score leaves a handful of counts,
-often one. `Leaderboard` simulates a competition; `write_probes` and `read_scores` serve a real one. Whether
-its rules allow probing is for the organisers to say.
+often one. `probe` asks the simulated leaderboard of `submissions`; `write_probes` and `read_scores` serve a
+real one. Whether its rules allow probing is for the organisers to say.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from helpers.multilabel.scores import macro_f1
+from helpers.multilabel.submissions import Leaderboard
 
 # A leaderboard computes in doubles before it rounds: a tie may fall either way by an ulp, never by this much.
 SLACK = Fraction(1, 10**12)
@@ -120,11 +119,6 @@ def probe_bits(priors: Sequence[Mapping[int, float]], *, n_rows: int, n_classes:
     return float(-(share * np.log2(share)).sum())
 
 
-def price(groups: Sequence[Sequence[str]], *, daily_limit: int) -> dict[str, int]:
-    """Return what a plan costs: submissions, and days of using up the whole daily limit."""
-    return {"submissions": len(groups), "days": math.ceil(len(groups) / daily_limit)}
-
-
 class SplitTest(NamedTuple):
     """How far the counts of a hidden split are from proportional, and how often chance comes that close."""
 
@@ -156,102 +150,11 @@ def stratification_test(
     return SplitTest(distance, (closer + 1) / (draws + 1))
 
 
-@dataclass
-class Leaderboard:
-    """A simulated competition: rounded public scores, a daily limit, private scores kept until the end.
-
-    `gold: (rows, classes)`, `public: (rows,)` true for the rows behind the public score.
-    """
-
-    gold: NDArray
-    public: NDArray[np.bool_]
-    metric: Callable[[NDArray, NDArray], float] = macro_f1
-    decimals: int = 5
-    daily_limit: int = 5
-    today: int = field(default=0, init=False)
-    days: int = field(default=1, init=False)
-    history: list[tuple[str, float, float]] = field(default_factory=list, init=False)
-
-    def __post_init__(self):
-        self.gold, self.public = np.asarray(self.gold), np.asarray(self.public, dtype=bool)
-        if len(self.gold) != len(self.public) or not self.public.any() or self.public.all():
-            raise ValueError("public must mark some, not all, of the rows of gold as public")
-
-    def submit(self, predicted: NDArray, name: str = "") -> float:
-        """Return the public score, rounded; refuse when today's submissions are used up."""
-        if np.shape(predicted) != self.gold.shape:
-            raise ValueError(f"submission: expected shape {self.gold.shape}, got {np.shape(predicted)}")
-        if self.today == self.daily_limit:
-            raise ValueError(f"{self.daily_limit} submissions a day: call next_day() before the next one")
-        self.today += 1
-        hidden = ~self.public
-        score = round(self.metric(self.gold[self.public], predicted[self.public]), self.decimals)
-        self.history.append((name, score, self.metric(self.gold[hidden], predicted[hidden])))
-        return score
-
-    def next_day(self) -> None:
-        """Start a day with a fresh limit."""
-        self.today, self.days = 0, self.days + 1
-
-    def reveal(self) -> pd.DataFrame:
-        """Close the competition: public and private score of every submission."""
-        return pd.DataFrame(self.history, columns=["submission", "public", "private"])
-
-
-def probe(board: Leaderboard, groups: Mapping[str, Sequence[int]]) -> dict[str, float]:
-    """Submit one constant-one probe per named group of class columns, a new day whenever the limit is met."""
-    scores = {}
-    for name, columns in groups.items():
-        if board.today == board.daily_limit:
-            board.next_day()
-        predicted = np.zeros_like(board.gold)
-        predicted[:, list(columns)] = 1
-        scores[name] = board.submit(predicted, name=f"probe {name}")
-    return scores
-
-
-def resolution(gold: NDArray, classes: Sequence[str], *, decimals: Sequence[int] = (3, 4, 5)) -> pd.DataFrame:
-    """Return one row per class: its true count among public rows, and how many counts a probe leaves open.
-
-    `gold: (rows, classes)` of the public rows; one column per number of decimals the leaderboard prints.
-    """
-    n_rows, n_classes = gold.shape
-    rows = []
-    for name, count in zip(classes, gold.sum(axis=0).tolist(), strict=True):
-        score = probe_score(count, n_rows, n_classes)
-        left = {d: positives_from_score(round(score, d), n_rows, n_classes, d) for d in decimals}
-        rows.append({"class": name, "positives": count} | {f"{d} decimals": len(left[d]) for d in decimals})
-    return pd.DataFrame(rows)
-
-
-def compare_plans(
-    board: Leaderboard, labels: NDArray, *, sizes: Sequence[int] = (1, 2, 5), stratified: bool = True
-) -> pd.DataFrame:
-    """Probe `board` with one, two or five classes per submission; return price, bits and counts recovered.
-
-    `labels: (rows, classes)` of the training set give the prior. Rare classes are put together with frequent
-    ones, whose counts move the score by different steps.
-    """
-    n_rows, n_classes = int(board.public.sum()), board.gold.shape[1]
-    truth = board.gold[board.public].sum(axis=0)
-    priors = [
-        split_prior(int(count), total=len(labels), n_rows=n_rows, stratified=stratified)
-        for count in labels.sum(axis=0)
-    ]
-    options = {"n_rows": n_rows, "n_classes": n_classes, "decimals": board.decimals}
-    rows = []
-    for size in sizes:
-        groups = spread_groups(labels.mean(axis=0), size)
-        scores = probe(board, {str(i): group for i, group in enumerate(groups)})
-        right, bits = 0, 0.0
-        for group, score in zip(groups, scores.values(), strict=True):
-            own = [priors[c] for c in group]
-            found = joint_counts(score, priors=own, **options)
-            right += int((found.iloc[0, : len(group)] == truth[group]).sum()) if len(found) else 0
-            bits += probe_bits(own, **options)
-        cost = price(groups, daily_limit=board.daily_limit)
-        rows.append({"classes per probe": size, **cost, "bits": bits, "counts recovered": right})
-    return pd.DataFrame(rows)
+def probe(board: Leaderboard, columns: Sequence[int]) -> float:
+    """Submit 1 for every row of some classes and 0 elsewhere; return the score printed."""
+    predicted = np.zeros_like(board.gold)
+    predicted[:, list(columns)] = 1
+    return board.submit(predicted, name=f"probe {columns}")
 
 
 def spread_groups(rates: ArrayLike, size: int) -> list[list[int]]:
@@ -276,7 +179,7 @@ def write_probes(sample_submission: Path, folder: Path) -> list[Path]:
     if not classes or sample[ids].duplicated().any():
         raise ValueError(f"{sample_submission}: expected a column of unique ids, then one column per class")
     folder.mkdir(parents=True, exist_ok=True)
-    paths = []
+    paths: list[Path] = []
     for name in classes:
         blank = {other: int(other == name) for other in classes}
         paths.append(folder / f"probe_{len(paths):02d}.csv")

@@ -3,7 +3,7 @@ hybrid and the expected-F1 plug-in, with the 100-point grid and the Brent search
 
 Every rule predicts `p >= threshold`, and every threshold returned by the exact rules is representable in the
 dtype of `p`, so a comparison in float32 does not move it. Rules over many classes, and what a rule promises
-against what it delivers on other rows, live in `helpers.cross_fitting`; calibration in `helpers.calibration`.
+against what it delivers on other rows, live in `rules` and `cross_fitting`; calibration in `calibration`.
 """
 
 import numpy as np
@@ -99,14 +99,13 @@ def hybrid_threshold(y: ArrayLike, p: ArrayLike, *, rate: float, weight: float =
     return weight * best_f1_threshold(y, p)[0] + (1.0 - weight) * match_rate_threshold(p, rate)
 
 
-def expected_f1_threshold(p: ArrayLike, probability: ArrayLike | None = None) -> tuple[float, float]:
+def expected_f1_threshold(p: ArrayLike, probability: ArrayLike) -> tuple[float, float]:
     """Return the threshold on `p` with the highest expected F1, and that expectation; no labels needed.
 
-    `probability` is the calibrated chance that each row is positive (default: `p` itself). The expectation is
-    the plug-in 2 Σ_predicted q / (predicted + Σ q), whose optimum cuts calibrated scores at F*/2.
+    `probability` is the calibrated chance that each row is positive. The expectation is the plug-in
+    2 Σ_predicted q / (predicted + Σ q), whose optimum cuts calibrated scores at F*/2.
     """
-    p = checked_scores(p)
-    q = p if probability is None else checked_scores(probability)
+    p, q = checked_scores(p), checked_scores(probability)
     if q.shape != p.shape or q.min() < 0.0 or q.max() > 1.0:
         raise ValueError(f"probability: expected {p.size} values between 0 and 1, got shape {q.shape}")
     order = np.argsort(-p, kind="stable")

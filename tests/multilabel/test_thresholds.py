@@ -169,7 +169,7 @@ def test_hybrid_runs_from_the_rate_match_to_the_optimum():
 @settings(max_examples=500, deadline=None)
 @given(hnp.arrays(np.float64, st.integers(1, 30), elements=st.one_of(TIED, st.floats(0.0, 1.0))))
 def test_expected_f1_equals_brute_force(p):
-    threshold, expected = expected_f1_threshold(p)
+    threshold, expected = expected_f1_threshold(p, p)
 
     def at(cut):
         predicted = p >= cut
@@ -182,7 +182,7 @@ def test_expected_f1_equals_brute_force(p):
 def test_expected_f1_cuts_calibrated_scores_at_half_the_optimum():
     """Lipton, Elkan & Naryanaswamy (2014): for calibrated scores the optimal threshold is F*/2."""
     p = np.linspace(0.0, 1.0, 100_001)
-    threshold, expected = expected_f1_threshold(p)
+    threshold, expected = expected_f1_threshold(p, p)
     assert threshold == pytest.approx(expected / 2, abs=2e-5)
 
 

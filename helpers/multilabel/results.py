@@ -1,0 +1,86 @@
+"""Posts, and what models trained on them say: probabilities per post and per character, from a sweep.
+
+Every training is computed once and kept, so an interrupted run goes on and every comparison is paired later.
+What a training does is in `experiment` and `span_experiment`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from helpers import sweeps
+from helpers.multilabel.experiment import Model, Network, score_left_out
+from helpers.multilabel.scores import indicators
+from helpers.multilabel.span_experiment import tag_left_out
+
+
+class Posts(NamedTuple):
+    """A corpus in columns, one entry per post."""
+
+    ids: list[str]
+    texts: list[str]
+    languages: list[str]
+    spans: list[list[tuple[int, int]]]
+    labels: NDArray  # (posts, classes) of 0/1
+    classes: tuple[str, ...]
+
+
+def posts_of(dataset, classes: Sequence[str]) -> Posts:
+    """Take the columns of a `corpora.load_techniques` data set."""
+    return Posts(
+        ids=list(dataset["id"]),
+        texts=list(dataset["content"]),
+        languages=list(dataset["lang"]),
+        spans=[[(start, end) for start, end in spans] for spans in dataset["trigger_words"]],
+        labels=indicators(dataset["techniques"], classes),
+        classes=tuple(classes),
+    )
+
+
+Scores = dict[tuple[int, ...], NDArray]
+"""For each set of folds left out of a training, probabilities (posts, classes), NaN for posts it learned."""
+
+
+def score_posts(
+    models: Mapping[str, Model],
+    posts: Posts,
+    assigned: NDArray,
+    *,
+    left_out: Sequence[Sequence[int]],
+    seed: int = 0,
+) -> dict[str, Scores]:
+    """Train each model once per entry of `left_out`, without those folds; return what it says of them."""
+    jobs = [(name, tuple(folds)) for name in models for folds in left_out]
+    plain = {name: {"kind": type(model).__name__, **asdict(model)} for name, model in models.items()}
+    frame = sweeps.sweep(
+        score_left_out,
+        [{**plain[name], "without": list(folds), "seed": seed} for name, folds in jobs],
+        name="techniques",
+        fingerprint=sweeps.fingerprint(posts.texts, posts.labels.tolist(), assigned.tolist()),
+        shared={"texts": posts.texts, "labels": posts.labels, "assigned": assigned},
+    )
+    scores: dict[str, Scores] = {name: {} for name in models}
+    for (name, folds), folder in zip(jobs, frame["folder"], strict=True):
+        own = np.full(posts.labels.shape, np.nan)
+        own[np.isin(assigned, folds)] = np.load(Path(folder) / "scores.npy", allow_pickle=False)
+        scores[name][folds] = own
+    return scores
+
+
+def score_characters(
+    taggers: Mapping[str, Network], posts: Posts, assigned: NDArray, *, without: Sequence[int], seed: int = 0
+) -> dict[str, NDArray]:
+    """Train each tagger without some folds; return one probability per character of their posts, in order."""
+    frame = sweeps.sweep(
+        tag_left_out,
+        [{**asdict(tagger), "without": list(without), "seed": seed} for tagger in taggers.values()],
+        name="trigger-spans",
+        fingerprint=sweeps.fingerprint(posts.texts, posts.spans, assigned.tolist()),
+        shared={"texts": posts.texts, "spans": posts.spans, "assigned": assigned},
+    )
+    files = [Path(folder) / "characters.npy" for folder in frame["folder"]]
+    return {name: np.load(file, allow_pickle=False) for name, file in zip(taggers, files, strict=True)}
