@@ -12,6 +12,7 @@ from collections.abc import Sequence
 # The function of that name takes the command's parser, declares its arguments and returns what to call.
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
+    "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
     "checkpoints": (
         "helpers.coreference.commands",
         "evaluate and rank checkpoints of a masked language model",
