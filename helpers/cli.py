@@ -13,33 +13,33 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
     "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
-    "checkpoints": (
-        "helpers.coreference.commands",
-        "evaluate and rank checkpoints of a masked language model",
-    ),
+    "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
 }
+EPILOG = """`nunchi COMMAND --help` explains a command, with examples.
+To begin: `nunchi run params/sample`, then open reports/sample/index.html.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; 0: all fine, 1: something failed, 2: bad input."""
+    """Run one subcommand; 0: all fine, 1: something failed, 2: bad input, 130: stopped."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
+    as_written = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(
-        "nunchi", description="Korean NLU experiments: notebooks into reports, and what belongs to them."
-    )
+        "nunchi", description="Korean NLU experiments: notebooks into reports, and what belongs to them.",
+        epilog=EPILOG, formatter_class=as_written,
+    )  # fmt: skip
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
-        command = commands.add_parser(
-            name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
-        )
+        command = commands.add_parser(name, help=summary, formatter_class=as_written)
         if name in arguments[:1]:
-            call = getattr(importlib.import_module(module), name)(command)
-            command.set_defaults(call=call)
+            command.set_defaults(call=getattr(importlib.import_module(module), name)(command))
     options = parser.parse_args(arguments)
     try:
         return options.call(options)
     except (ValueError, OSError) as error:
-        print(f"nunchi {options.command}: {error}", file=sys.stderr)
+        reason = f"{error.filename}: {error.strerror}" if getattr(error, "filename", None) else error
+        print(f"nunchi {options.command}: {reason}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"nunchi {options.command}: stopped", file=sys.stderr)

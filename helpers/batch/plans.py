@@ -53,7 +53,7 @@ def make(suite: Path, *, out: Path | None = None, only: Sequence[str] = ()) -> l
         except ValueError as error:
             problems += [f"{suite.name}/{file.name}: {line}" for line in str(error).split("\n")]
     if problems:
-        raise ValueError("\n  ".join(["nothing was run, please correct:", *problems]))
+        raise ValueError("\n  ".join(["nothing was done, please correct:", *problems]))
     return made
 
 

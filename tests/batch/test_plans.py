@@ -63,7 +63,7 @@ def test_every_problem_of_every_file_is_reported_at_once(project):
     with pytest.raises(ValueError) as caught:
         plans.make(project)
     lines = str(caught.value).split("\n")
-    assert lines[0] == "nothing was run, please correct:" and len(lines) == 6
+    assert lines[0] == "nothing was done, please correct:" and len(lines) == 6
     for part in (
         "did you mean 'answer'?",
         "write 3.0e-5",
