@@ -4,26 +4,23 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-EPILOG = """examples:
-  nunchi fetch ~/nunchi-data                          everything that is not there yet
-  nunchi fetch ~/nunchi-data --only klue-re klue-ner  two of them
-  NUNCHI_DATA=~/nunchi-data nunchi run params/klue    use them
-
-exit codes: 0 all there, 1 some could not be downloaded (named, with the reason), 2 bad input
-"""
-
 
 def fetch(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Declare `nunchi fetch`."""
+    """Download the public data sets that are not there yet, one folder each.
+
+    examples:
+      nunchi fetch ~/nunchi-data                          everything
+      nunchi fetch ~/nunchi-data --only klue-re klue-ner  two of them
+      NUNCHI_DATA=~/nunchi-data nunchi run params/klue    use them
+
+    exit codes: 0 all there, 1 some could not be downloaded (named, with the reason), 2 bad input
+    """
     from helpers.corpora.sources import TASKS
 
     names = [task.folder for task in TASKS]
-    parser.description = "Download the public data sets that are not there yet, one folder each."
-    parser.epilog = EPILOG
     parser.add_argument("folder", type=Path, help="where they go; name it in NUNCHI_DATA afterwards")
-    parser.add_argument(
-        "--only", nargs="+", choices=names, metavar="NAME", help=f"some of {', '.join(names)}"
-    )
+    some = f"some of {', '.join(names)}"
+    parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=some)
     return _fetch
 
 
