@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -66,3 +67,9 @@ def processes_of(folder: Path) -> list[psutil.Process]:
         except psutil.Error:
             continue
     return [process for process in found if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+def without_volatile(page: str) -> str:
+    """Return a report without its dates, durations and memory, to compare two runs of the same thing."""
+    marked = r'(?s)<(\w+) class="volatile">.*?</\1>|<meta name="made-from"[^>]*>'
+    return re.sub(marked, "", page)

@@ -1,30 +1,13 @@
 """Estimates: what a plan's parameters say about the size of a run, without running it."""
 
 import math
+from pathlib import Path
+
+import yaml
 
 from helpers.batch.plans import Plan, hub_names
 
-# Millions of parameters, from the models' own files; a name not listed gets no estimate.
-BACKBONES = {
-    "klue/bert-base": 111,
-    "kykim/bert-kor-base": 118,
-    "klue/roberta-small": 68,
-    "klue/roberta-base": 111,
-    "klue/roberta-large": 337,
-    "monologg/koelectra-base-v3-discriminator": 113,
-    "kakaobank/kf-deberta-base": 185,
-    "google-bert/bert-base-multilingual-cased": 178,
-    "bert-base-multilingual-cased": 178,
-    "FacebookAI/xlm-roberta-base": 278,
-    "FacebookAI/xlm-roberta-large": 560,
-    "xlm-roberta-base": 278,
-    "xlm-roberta-large": 560,
-    "microsoft/mdeberta-v3-base": 279,
-    "google/gemma-2-27b-it": 27_227,
-    "google/gemma-2-27b": 27_227,
-    "google/gemma-2-9b-it": 9_242,
-    "google/gemma-2-2b": 2_614,
-}
+BACKBONES = Path(__file__).with_name("backbones.yaml")  # millions of parameters by model
 # Rows of the public training files, by the number of the notebook that trains on them.
 TRAIN_ROWS = {"02": 32_470, "03": 32_470, "04": 21_008, "05": 3_822}
 
@@ -61,9 +44,9 @@ def _steps(plan: Plan) -> list[str]:
 
 
 def _memory(name: str, *, frozen_bits: int) -> str:
-    if name not in BACKBONES:
+    millions = yaml.safe_load(BACKBONES.read_text(encoding="utf-8")).get(name)
+    if millions is None:
         return "size unknown"
-    millions = BACKBONES[name]
     size = f"{millions / 1000:.1f} G" if millions >= 1000 else f"{millions} M"
     need = millions * (frozen_bits / 8 or 16) / 1000
     purpose = f"for frozen {frozen_bits}-bit weights" if frozen_bits else "to fine-tune"

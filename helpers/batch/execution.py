@@ -25,8 +25,6 @@ from typing import Any
 from helpers import records
 from helpers.batch import rendering
 
-# What may differ between two runs of the same thing; everything else in run.json must not.
-VOLATILE = ("started", "seconds", "peak_memory_mb")
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 # Held while a report is put in place, and for good once the run is to stop: a kernel that dies because the
 # runner was stopped must not replace the last report with a failed one.

@@ -28,7 +28,6 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 BAR = re.compile(r"\d%\|")  # tqdm's
 # Everything printable but what ends an attribute or an address; percent signs cost three bytes each.
 URL_SAFE = " !$'()*+,-./:;=?@[]^_`{|}~<>"
-VOLATILE = re.compile(r'<(\w+) class="volatile">.*?</\1>|<meta name="made-from"[^>]*>', re.DOTALL)
 
 
 def refresh(folder: Path, *, force: bool = False) -> bool:
@@ -107,11 +106,6 @@ def error_of(run: Mapping[str, Any]) -> dict[str, str] | None:
     """Return the error that ended a run, in escaped text, or None."""
     error = run.get("error")
     return error and {name: markup.terminal(text) for name, text in error.items()}
-
-
-def without_volatile(page: str) -> str:
-    """Return a page without its dates, durations and memory, to compare two runs of the same thing."""
-    return VOLATILE.sub("", page)
 
 
 class _Outline:

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Container, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +188,7 @@ def _threads(jobs: int) -> int:
 def _plan_lines(stale: dict[plans.Plan, str | None], unrendered: Container[plans.Plan]) -> list[str]:
     lines = []
     for plan, reason in stale.items():
-        fresh = "render, its look changed" if plan in unrendered else "up to date"
+        fresh = "render, its report is out of date" if plan in unrendered else "up to date"
         lines.append(f"{plan.name}: {'run, ' + reason if reason else fresh}")
         lines += [f"    {name} = {value!r}" for name, value in plan.overrides.items()]
         lines += [f"    {line}" for line in estimates.estimate(plan)]
@@ -196,23 +197,12 @@ def _plan_lines(stale: dict[plans.Plan, str | None], unrendered: Container[plans
 
 def _longest_first(chosen: Sequence[plans.Plan]) -> list[plans.Plan]:
     """Start the notebooks that took longest last time, so that none is left alone at the end."""
-    return sorted(
-        chosen,
-        key=lambda plan: plans.read_run(plan.folder).get("seconds", float("inf")),
-        reverse=True,
-    )
+    return sorted(chosen, key=lambda plan: -plans.read_run(plan.folder).get("seconds", float("inf")))
 
 
 def _spec(plan: plans.Plan, threads: int) -> dict[str, Any]:
-    return {
-        "notebook": str(plan.notebook),
-        "suite": plan.suite,
-        "folder": str(plan.folder),
-        "values": plan.values,
-        "overrides": plan.overrides,
-        "fingerprint": plans.fingerprint(plan),
-        "threads": threads,
-    }
+    paths = {"notebook": str(plan.notebook), "folder": str(plan.folder)}
+    return asdict(plan) | paths | {"fingerprint": plans.fingerprint(plan), "threads": threads}
 
 
 def _environment(plan: plans.Plan, threads: int, engine: str) -> dict[str, str]:

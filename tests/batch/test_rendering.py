@@ -8,7 +8,7 @@ import pytest
 
 from helpers.batch import rendering
 from helpers.batch.parameters import load_notebook
-from tests.projects import FIXTURES
+from tests.projects import FIXTURES, without_volatile
 
 RUN = {
     "notebook": "plain", "suite": "tiny", "status": "ok",
@@ -148,8 +148,8 @@ def test_a_failure_stands_at_the_top_with_its_traceback_folded():
 def test_pages_of_two_runs_differ_only_where_marked_volatile():
     one, two = page(), page(started="2027-01-01T00:00:00+00:00", seconds=1.0, peak_memory_mb=5)
     assert one != two
-    assert rendering.without_volatile(one) == rendering.without_volatile(two)
-    assert rendering.without_volatile(one) != rendering.without_volatile(page(commit="other"))
+    assert without_volatile(one) == without_volatile(two)
+    assert without_volatile(one) != without_volatile(page(commit="other"))
 
 
 @pytest.mark.parametrize(
