@@ -41,7 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return options.call(options)
     except (ValueError, OSError) as error:
-        reason = f"{error.filename}: {error.strerror}" if getattr(error, "filename", None) else error
+        reason = str(error)
+        if isinstance(error, OSError) and error.filename:
+            reason = f"{error.filename}: {error.strerror}"
         print(f"nunchi {options.command}: {reason}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

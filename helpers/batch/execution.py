@@ -99,9 +99,10 @@ def clear_dead_runs(reports_folder: Path) -> None:
     import psutil
 
     for left in reports_folder.glob(".*.run-*"):
-        name, owner, aside = re.fullmatch(r"\.(.+)\.run-(\d+)-\w+?(-old)?", left.name).groups()
-        if psutil.pid_exists(int(owner)):
+        match = re.fullmatch(r"\.(.+)\.run-(\d+)-\w+?(-old)?", left.name)
+        if not match or psutil.pid_exists(int(match[2])):
             continue
+        name, _, aside = match.groups()
         if aside and not (reports_folder / name).exists():
             left.rename(reports_folder / name)
         else:

@@ -11,6 +11,7 @@ import html
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 from xml.etree import ElementTree
 
 import mistune
@@ -65,8 +66,8 @@ def markdown(text: str, *, trusted: bool = False, heading: Callable[[str, int], 
     `heading(inner_html, level)` draws a heading in the caller's way.
     """
     renderer = _Renderer(trusted=trusted, heading=heading)
-    plugins = ["table", "strikethrough", "task_lists", _formulas]
-    return mistune.create_markdown(renderer=renderer, plugins=plugins)(text)
+    plugins: list[Any] = ["table", "strikethrough", "task_lists", _formulas]
+    return str(mistune.create_markdown(renderer=renderer, plugins=plugins)(text))
 
 
 def inline(text: str) -> str:

@@ -112,7 +112,9 @@ class _Outline:
     """Draws headings with addresses and keeps them for the table of contents."""
 
     def __init__(self) -> None:
-        self.title, self.section, self.entries, self.used = "", "", [], set()
+        self.title, self.section = "", ""
+        self.entries: list[dict[str, Any]] = []
+        self.used: set[str] = set()
 
     def heading(self, inner: str, level: int) -> str:
         text = self.section = html.unescape(re.sub(r"<[^>]+>", "", inner))
