@@ -6,25 +6,27 @@ one message and exit code 2; only an error of ours shows a traceback.
 
 import argparse
 import importlib
+import inspect
 import sys
 from collections.abc import Sequence
 
-# The function of that name takes the command's parser, declares its arguments and returns what to call.
+# The function of that name takes the command's parser, declares its arguments and returns what to call; its
+# docstring is the command's help.
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
-    "checkpoints": (
-        "helpers.coreference.commands",
-        "evaluate and rank checkpoints of a masked language model",
-    ),
+    "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
+    "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one subcommand; 0: all fine, 1: something failed, 2: bad input."""
+    """Run one subcommand; 0: all fine, 1: something failed, 2: bad input, 130: stopped."""
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(
-        "nunchi", description="Korean NLU experiments: notebooks into reports, and what belongs to them."
+        "nunchi",
+        description="Korean NLU experiments: notebooks into reports, and what belongs to them.",
+        epilog="To begin: nunchi run params/sample, then open reports/sample/index.html",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, summary) in COMMANDS.items():
@@ -32,13 +34,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if name in arguments[:1]:
-            call = getattr(importlib.import_module(module), name)(command)
-            command.set_defaults(call=call)
+            declare = getattr(importlib.import_module(module), name)
+            command.description = inspect.getdoc(declare)
+            command.set_defaults(call=declare(command))
     options = parser.parse_args(arguments)
     try:
         return options.call(options)
     except (ValueError, OSError) as error:
-        print(f"nunchi {options.command}: {error}", file=sys.stderr)
+        reason = str(error)
+        if isinstance(error, OSError) and error.filename:
+            reason = f"{error.filename}: {error.strerror}"
+        print(f"nunchi {options.command}: {reason}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
         print(f"nunchi {options.command}: stopped", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ from typing import Any
 
 import psutil
 import yaml
+
+from tests.conftest import ROOT
 
 FIXTURES = Path(__file__).parent / "fixtures"
 
@@ -26,13 +29,28 @@ def make_project(folder: Path, overrides: Mapping[str, Mapping[str, Any]], suite
     return params
 
 
+def make_checkout(folder: Path) -> Path:
+    """Copy the package and its pins into `folder`, for tests that edit them; return that folder."""
+    shutil.copytree(ROOT / "helpers", folder / "helpers", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "requirements.txt", folder)
+    return folder
+
+
 def command(*arguments: Any) -> list[str]:
-    return [sys.executable, "-m", "helpers", "run", *map(str, arguments)]
+    return [sys.executable, "-m", "helpers", *map(str, arguments)]
 
 
-def run(*arguments: Any, **options: Any) -> subprocess.CompletedProcess:
-    """Run the batch command to its end and return what it said."""
-    return subprocess.run(command(*arguments), capture_output=True, text=True, timeout=300, **options)
+def nunchi(*arguments: Any, checkout: Path = ROOT, **variables: str) -> subprocess.CompletedProcess:
+    """Run the command to its end, with a checkout's code, and return what it said."""
+    environment = os.environ | {"PYTHONPATH": str(checkout)} | variables
+    return subprocess.run(
+        command(*arguments), capture_output=True, text=True, timeout=300, cwd=checkout, env=environment
+    )
+
+
+def run(*arguments: Any) -> subprocess.CompletedProcess:
+    """Run a suite."""
+    return nunchi("run", *arguments)
 
 
 def read_json(path: Path) -> dict:
@@ -49,3 +67,9 @@ def processes_of(folder: Path) -> list[psutil.Process]:
         except psutil.Error:
             continue
     return [process for process in found if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+
+
+def without_volatile(page: str) -> str:
+    """Return a report without its dates, durations and memory, to compare two runs of the same thing."""
+    marked = r'(?s)<(\w+) class="volatile">.*?</\1>|<meta name="made-from"[^>]*>'
+    return re.sub(marked, "", page)

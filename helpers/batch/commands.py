@@ -1,36 +1,87 @@
-"""`nunchi run`: what it is called with."""
+"""`nunchi run` and `nunchi render`: what they are called with."""
 
-from argparse import ArgumentParser, Namespace
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-EXAMPLES = """examples:
-  nunchi run params/sample                 the six notebooks on the embedded data
-  nunchi run params/klue --only 03,04      two of them on real data
-  nunchi run params/paper --dry-run        what a suite would do, without doing it
-"""
-
 
 def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Declare `nunchi run`."""
-    parser.description = "Run a suite of notebooks into reports; what is up to date is not run again."
-    parser.epilog = EXAMPLES
-    parser.add_argument("suite", type=Path, help="folder of parameter files, e.g. params/sample")
-    parser.add_argument(
-        "--only", action="append", default=[], metavar="NN",
-        help="run only notebooks whose name starts so; give several as 04,05 or by repeating",
-    )  # fmt: skip
-    parser.add_argument("--jobs", type=int, help="notebooks at a time (default: as many as cores)")
-    parser.add_argument("--force", action="store_true", help="run again what is up to date")
-    parser.add_argument("--dry-run", action="store_true", help="print the plan and stop")
-    parser.add_argument("--out", type=Path, help="folder for <suite>/<notebook>/ (default: reports)")
+    """Run a suite of notebooks into reports.
+
+    A notebook is executed when its cells, its parameters, its data, the pins or the code it imports have
+    changed since its last good run. A report is rendered again, without a kernel, when only templates or
+    styles have.
+
+    examples:
+      nunchi run params/sample                 the six notebooks on the embedded data
+      nunchi run params/klue --only 03,04      two of them on real data
+      nunchi run params/paper --dry-run        what a suite would do, without doing it
+      RAY_ADDRESS=ray://head:10001 nunchi run params/klue --engine ray
+
+    Open reports/<suite>/index.html afterwards. Ctrl-C keeps what is finished; the same command goes on.
+
+    exit codes: 0 all fine, 1 a notebook failed (its report says why), 2 bad input, 130 stopped by Ctrl-C
+    """
+    _add_suite(parser)
+    add = parser.add_argument
+    add("--jobs", type=_positive, metavar="N", help="notebooks at a time (default: as many as cores)")
+    add("--force", action="store_true", help="execute again what is up to date")
+    add("--dry-run", action="store_true", help="print what would be done and why, and stop")
+    where = (
+        "where sweeps compute: here, or on the Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
+    )
+    add("--engine", choices=("local", "ray"), help=where)
     return _run
+
+
+def render(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """Write the reports of a suite and its index anew from the executed notebooks, without a kernel.
+
+    `nunchi run` does this by itself where a report is out of date.
+
+    examples:
+      nunchi render params/sample              after editing helpers/batch/style/report.css
+      nunchi render params/sample --only 04    one report and the index
+
+    exit codes: 0 all rendered, 1 a notebook has never been run, 2 bad input
+    """
+    _add_suite(parser)
+    return _render
+
+
+def _add_suite(parser: ArgumentParser) -> None:
+    add = parser.add_argument
+    add("suite", type=Path, help="folder of parameter files, e.g. params/sample")
+    chosen = "only notebooks whose name starts so; give several as 04,05 or by repeating"
+    add("--only", action="append", default=[], metavar="NN", help=chosen)
+    add("--out", type=Path, metavar="DIR", help="folder for <suite>/<notebook>/ (default: reports)")
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise ArgumentTypeError(f"expected a whole number from 1 on, got {text!r}")
+    return int(text)
+
+
+def _only(options: Namespace) -> list[str]:
+    return [word for words in options.only for word in words.split(",") if word]
 
 
 def _run(options: Namespace) -> int:
     from helpers.batch import runner
 
-    only = [word for words in options.only for word in words.split(",") if word]
     return runner.run_suite(
-        options.suite, only=only, jobs=options.jobs, force=options.force, dry=options.dry_run, out=options.out
+        options.suite,
+        only=_only(options),
+        jobs=options.jobs,
+        force=options.force,
+        dry=options.dry_run,
+        out=options.out,
+        engine=options.engine,
     )
+
+
+def _render(options: Namespace) -> int:
+    from helpers.batch import runner
+
+    return runner.render_suite(options.suite, only=_only(options), out=options.out)

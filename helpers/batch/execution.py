@@ -1,6 +1,6 @@
-"""Runs: one notebook executed in a process of its own, into a folder that replaces the last one in one step.
+"""Execution: one notebook in a process of its own, into a folder that replaces the last one in one step.
 
-`runner` starts `python -m helpers.batch.execution`, writes the task as one line of JSON to its input, and
+`runner` starts `python -m helpers.batch.execution`, writes what to do as one line of JSON to its input, and
 reads one line of JSON per event from its output. The open input is the lifeline: when it closes, because the
 runner was stopped or killed, the process ends its kernel and itself, so nothing is left running.
 """
@@ -24,11 +24,7 @@ from typing import Any
 
 from helpers import records
 from helpers.batch import rendering
-from helpers.batch.parameters import load_notebook
 
-# What may differ between two runs of the same thing; everything else in run.json must not.
-VOLATILE = ("started", "seconds", "peak_memory_mb")
-MAX_REPORT_BYTES = 3_000_000
 AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 # Held while a report is put in place, and for good once the run is to stop: a kernel that dies because the
 # runner was stopped must not replace the last report with a failed one.
@@ -36,7 +32,7 @@ SETTLING = threading.Lock()
 
 
 def perform(spec: dict[str, Any], notify: Callable[..., None]) -> dict[str, Any]:
-    """Execute the notebook of `spec`, write its report, put the folder in place; return what run.json holds.
+    """Execute the notebook of `spec`, render its report, put the folder in place; return what run.json holds.
 
     `spec`: notebook, suite, folder, values, overrides, fingerprint, threads. A notebook that fails still gets
     a report, with the error at its top.
@@ -62,29 +58,28 @@ def perform(spec: dict[str, Any], notify: Callable[..., None]) -> dict[str, Any]
 
 def finish(spec: dict[str, Any], work: Path, outcome: dict[str, Any]) -> dict[str, Any]:
     """Write run.json and report.html into `work` and swap it in; `outcome` has status, error, timings."""
-    given = {key: spec[key] for key in ("suite", "threads", "fingerprint")}
     run = {
         "notebook": Path(spec["notebook"]).stem,
         **outcome,
-        **given,
+        **{key: spec[key] for key in ("suite", "threads", "fingerprint")},
         "parameters": spec["values"],
         "overrides": list(spec["overrides"]),
         "commit": records.commit(),
         "packages": records.versions(),
     }
     executed = work / "notebook.ipynb"
-    if executed.is_file():
+    try:
         _tidy(executed)
-    notebook = load_notebook(executed if executed.is_file() else Path(spec["notebook"]))
-    page = rendering.report(notebook, run)
-    run["report_bytes"] = len(page.encode())
-    if run["report_bytes"] > MAX_REPORT_BYTES:
-        run["warning"] = (
-            f"report.html has {run['report_bytes'] / 1e6:.1f} MB, above {MAX_REPORT_BYTES / 1e6:.0f}"
-        )
-    records.write_text(work / "report.html", page)
+    except (FileNotFoundError, ValueError):  # the process died before it was saved, or while it was
+        shutil.copyfile(spec["notebook"], executed)
+        _tidy(executed)
     records.write_json(work / "run.json", run)
-    swap(work, Path(spec["folder"]))
+    try:
+        rendering.render(work)
+    except Exception:  # a mistake in a template must not cost the run; the runner renders again, and tells
+        traceback.print_exc()
+    with rendering.lock(work.parent):
+        swap(work, Path(spec["folder"]))
     return run
 
 
@@ -99,14 +94,15 @@ def left_by(pid: int, target: Path) -> Path | None:
     return next(target.parent.glob(f".{target.name}.run-{pid}-*"), None)
 
 
-def sweep(reports_folder: Path) -> None:
-    """Remove what dead runs left in a suite's folder, and put back a report that a swap had moved aside."""
+def clear_dead_runs(reports_folder: Path) -> None:
+    """Remove what killed runs left in a suite's folder, and put back a report that a swap had moved aside."""
     import psutil
 
     for left in reports_folder.glob(".*.run-*"):
-        name, owner, aside = re.fullmatch(r"\.(.+)\.run-(\d+)-\w+?(-old)?", left.name).groups()
-        if psutil.pid_exists(int(owner)):
+        match = re.fullmatch(r"\.(.+)\.run-(\d+)-\w+?(-old)?", left.name)
+        if not match or psutil.pid_exists(int(match[2])):
             continue
+        name, _, aside = match.groups()
         if aside and not (reports_folder / name).exists():
             left.rename(reports_folder / name)
         else:
@@ -121,7 +117,7 @@ def swap(work: Path, target: Path) -> None:
         return
     if _exchange(work, target):
         old = work
-    else:  # not Linux, or a file system without it: `sweep` puts the old one back after a kill in between
+    else:  # not Linux, or a file system without it: `clear_dead_runs` mends a kill in between
         old = target.rename(work.with_name(f"{work.name}-old"))
         work.rename(target)
     shutil.rmtree(old)
@@ -232,7 +228,7 @@ def end_children(*, grace: float = 2.0) -> None:
 
 
 def main() -> None:
-    """Perform the one task given on the standard input."""
+    """Run the one notebook given on the standard input."""
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # nothing else may write between the events
     spec = json.loads(sys.stdin.readline())

@@ -2,7 +2,7 @@
 
 Data-set text reaches a report through outputs, so nothing here lets an output run a script or load a file:
 raw HTML in Markdown outputs shows as text and HTML outputs go through an allow-list. Formulas become MathML,
-which browsers draw without a library. Page layout is left to `reports`.
+which browsers draw without a library. Page layout is left to `rendering`.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
+from typing import Any
 from xml.etree import ElementTree
 
 import mistune
+import nh3
 
 INLINE_MATH = r"\$(?![\s$])(?P<inline_tex>(?:[^$\\`]|\\.)+?)(?<![\s\\])\$(?!\d)"
 DISPLAY_MATH = r"\$\$(?P<display_tex>(?:[^$\\]|\\[\s\S])+?)\$\$"
@@ -29,14 +31,14 @@ MATHML = frozenset({
     "mmultiscripts", "mtable", "mtr", "mtd",
 })  # fmt: skip
 
-TAGS = frozenset({
+TAGS = {
     "a", "abbr", "b", "blockquote", "br", "caption", "code", "col", "colgroup", "dd", "details", "div",
     "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "hr", "i", "kbd", "li",
     "mark", "ol", "p", "pre", "rt", "ruby", "s", "small", "span", "strong", "style", "sub", "summary",
     "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
-})  # fmt: skip
-ATTRIBUTES = ["class", "colspan", "id", "lang", "rowspan", "scope", "style", "title"]
-CSS = frozenset({
+}  # fmt: skip
+ATTRIBUTES = {"class", "colspan", "id", "lang", "rowspan", "scope", "style", "title"}
+CSS = {
     "background", "background-color", "border", "border-bottom", "border-bottom-color", "border-collapse",
     "border-color", "border-left", "border-radius", "border-right", "border-spacing", "border-style",
     "border-top", "border-width", "color", "display", "flex", "flex-wrap", "float", "font", "font-family",
@@ -45,11 +47,15 @@ CSS = frozenset({
     "max-width", "min-width", "opacity", "overflow", "overflow-wrap", "overflow-x", "padding",
     "padding-bottom", "padding-left", "padding-right", "padding-top", "text-align", "text-decoration",
     "text-indent", "vertical-align", "white-space", "width", "word-break",
-})  # fmt: skip
-# The insides of these are never text to show, and pandas' own look gives way to the report's.
-UNSHOWN = re.compile(
-    r"(?is)<(script|iframe|object|template|noscript)\b.*?(</\1\s*>|\Z)|<style scoped>.*?</style>"
+}  # fmt: skip
+CLEANER = nh3.Cleaner(
+    tags=TAGS,
+    clean_content_tags={"iframe", "noscript", "object", "script", "template"},  # never text to show
+    attributes={"*": ATTRIBUTES, "a": {"href"}},
+    url_schemes={"http", "https", "mailto"},
+    filter_style_properties=CSS,
 )
+PANDAS_LOOK = re.compile(r"(?is)<style scoped>.*?</style>")  # gives way to the report's
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
@@ -60,8 +66,8 @@ def markdown(text: str, *, trusted: bool = False, heading: Callable[[str, int], 
     `heading(inner_html, level)` draws a heading in the caller's way.
     """
     renderer = _Renderer(trusted=trusted, heading=heading)
-    plugins = ["table", "strikethrough", "task_lists", _formulas]
-    return mistune.create_markdown(renderer=renderer, plugins=plugins)(text)
+    plugins: list[Any] = ["table", "strikethrough", "task_lists", _formulas]
+    return str(mistune.create_markdown(renderer=renderer, plugins=plugins)(text))
 
 
 def inline(text: str) -> str:
@@ -85,7 +91,7 @@ def formula(tex: str, *, display: bool = False) -> str:
 
 def safe_html(markup: str) -> str:
     """Return HTML with only the tags, attributes and styles a table or a drawn sentence needs."""
-    return _cleaner().clean(UNSHOWN.sub("", markup))
+    return CLEANER.clean(PANDAS_LOOK.sub("", markup))
 
 
 def code(source: str) -> str:
@@ -168,17 +174,3 @@ def _checked(drawn: str) -> str:
         if node.tag not in MATHML or (node.text or "").startswith("\\") or (node.text or "") == "&":
             raise ValueError(f"cannot draw <{node.tag}>{node.text}")
     return ElementTree.tostring(tree, encoding="unicode")
-
-
-@cache
-def _cleaner():
-    from bleach.css_sanitizer import CSSSanitizer
-    from bleach.sanitizer import Cleaner
-
-    return Cleaner(
-        tags=TAGS,
-        attributes={"*": ATTRIBUTES, "a": ["href"]},
-        protocols={"http", "https", "mailto"},
-        strip=True,
-        css_sanitizer=CSSSanitizer(allowed_css_properties=CSS),
-    )

@@ -2,6 +2,7 @@
 
 A suite is a folder of `<notebook>.yaml` files, `params/<suite>`, beside `notebooks/`. The plan is made and
 checked without starting a kernel or importing anything heavy, so an up-to-date suite costs next to nothing.
+What decides about executing a notebook again is here; about rendering its report again, in `rendering`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-import math
 import os
 import re
 from collections.abc import Iterable, Sequence
@@ -17,37 +17,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers.batch import parameters
+from helpers.batch import closures, parameters
 from helpers.records import ROOT
 
-REPORT_FILES = ("report.html", "notebook.ipynb", "metrics.json", "run.json")
-# Millions of parameters, from the models' own files; a name not listed gets no estimate.
-BACKBONES = {
-    "klue/bert-base": 111,
-    "kykim/bert-kor-base": 118,
-    "klue/roberta-small": 68,
-    "klue/roberta-base": 111,
-    "klue/roberta-large": 337,
-    "monologg/koelectra-base-v3-discriminator": 113,
-    "kakaobank/kf-deberta-base": 185,
-    "google-bert/bert-base-multilingual-cased": 178,
-    "bert-base-multilingual-cased": 178,
-    "FacebookAI/xlm-roberta-base": 278,
-    "FacebookAI/xlm-roberta-large": 560,
-    "xlm-roberta-base": 278,
-    "xlm-roberta-large": 560,
-    "microsoft/mdeberta-v3-base": 279,
-    "google/gemma-2-27b-it": 27_227,
-    "google/gemma-2-27b": 27_227,
-    "google/gemma-2-9b-it": 9_242,
-    "google/gemma-2-2b": 2_614,
-}
-# Rows of the public training files, by the number of the notebook that trains on them.
-TRAIN_ROWS = {"02": 32_470, "03": 32_470, "04": 21_008, "05": 3_822}
+EXECUTED = ("notebook.ipynb", "metrics.json", "run.json")  # what executing a notebook leaves
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class Plan:
     """One notebook to run: its source, its resolved parameters, and where its report goes."""
 
     notebook: Path
@@ -61,99 +38,94 @@ class Task:
         return self.notebook.stem
 
 
-def make(suite: Path, *, out: Path | None = None, only: Sequence[str] = ()) -> list[Task]:
-    """Return the suite's tasks in the order of their names; ValueError lists every problem found at once."""
+def make(suite: Path, *, out: Path | None = None, only: Sequence[str] = ()) -> list[Plan]:
+    """Return a plan per notebook, ordered by name; ValueError lists every problem found at once."""
     suite = suite.resolve()
     files = sorted(suite.glob("*.yaml")) if suite.is_dir() else []
     if not files:
         raise ValueError(f"no parameter files in {suite}; expected a folder of <notebook>.yaml files")
     home = suite.parent.parent if (suite.parent.parent / "notebooks").is_dir() else ROOT
     reports = (out or home / "reports").resolve() / suite.name
-    tasks, problems = [], [f"{path.name}: rename it to .yaml" for path in sorted(suite.glob("*.yml"))]
+    made, problems = [], [f"{path.name}: rename it to .yaml" for path in sorted(suite.glob("*.yml"))]
     for file in _selected(files, only):
         try:
-            tasks.append(_task(file, home / "notebooks", reports))
+            made.append(_plan(file, home / "notebooks", reports))
         except ValueError as error:
             problems += [f"{suite.name}/{file.name}: {line}" for line in str(error).split("\n")]
     if problems:
-        raise ValueError("\n".join(problems))
-    return tasks
+        raise ValueError("\n  ".join(["nothing was done, please correct:", *problems]))
+    return made
 
 
-def fingerprint(task: Task) -> dict[str, str]:
-    """Return a digest of each thing a run depends on; a run is done again when one of them changes."""
-    notebook = parameters.load_notebook(task.notebook)
+def fingerprint(plan: Plan) -> dict[str, str]:
+    """Return a digest of each thing that can change an output; a notebook is executed again when one changes.
+
+    Of the package that is the code the notebook's cells can reach through imports, and data files.
+    """
+    notebook = parameters.load_notebook(plan.notebook)
     cells = [
         (cell["cell_type"], cell["source"], cell.get("metadata", {}).get("tags"))
         for cell in notebook["cells"]
     ]
+    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     return {
-        "notebook": _digest(json.dumps(cells)),
-        "parameters": _digest(json.dumps(task.values, sort_keys=True)),
-        "helpers": _digest_files(_helper_files()),
-        "pins": _digest_files([ROOT / "requirements.txt"]),
-        "data": _digest(_data_state(task.values.get("data", "sample"))),
+        "notebook": _digest(cells),
+        "parameters": _digest(plan.values),
+        "helpers": _digest(closures.reached(code, ROOT / "helpers")),
+        "pins": _digest([pin for line in pins if (pin := line.partition("#")[0].strip())]),
+        "data": _digest(_data_state(plan.values.get("data", "sample"))),
     }
 
 
-def why_stale(task: Task) -> str | None:
-    """Return why the task has to run, or None when its last good run still stands."""
-    missing = [name for name in REPORT_FILES if not (task.folder / name).is_file()]
-    if len(missing) == len(REPORT_FILES):
+def why_stale(plan: Plan) -> str | None:
+    """Return why the notebook has to be executed, or None when its last good run still stands."""
+    missing = [name for name in EXECUTED if not (plan.folder / name).is_file()]
+    if len(missing) == len(EXECUTED):
         return "never run"
-    if "run.json" in missing:
-        return "no run.json"
-    try:
-        run = json.loads((task.folder / "run.json").read_text(encoding="utf-8"))
-    except ValueError:
-        return "run.json is unreadable"
+    run = read_run(plan.folder)
+    if not run:
+        return "no readable run.json"
     if run["status"] != "ok":
         return "failed last time"
     if missing:
         return f"{missing[0]} is missing"
-    now = fingerprint(task)
+    now = fingerprint(plan)
     changed = [name for name, digest in now.items() if run["fingerprint"].get(name) != digest]
     return f"{' and '.join(changed)} changed" if changed else None
 
 
+def read_run(folder: Path) -> dict[str, Any]:
+    """Return what run.json says about the last run in a folder; empty if there is none that can be read."""
+    try:
+        return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    except (FileNotFoundError, ValueError):
+        return {}
+
+
 def needs_hub(values: dict[str, Any]) -> bool:
     """Tell whether a parameter asks for the hub: `data: hub`, or a model `owner/name` that is no folder."""
-    return any(text == "hub" or _is_hub_name(text) for text in _texts(values.values()))
+    return "hub" in _texts(values) or bool(hub_names(values))
 
 
-def estimate(task: Task) -> list[str]:
-    """Return what the parameters say about a run's size: lists, models, steps, memory; empty when nothing.
-
-    The lists are what a notebook may vary; which it crosses, only the notebook knows. Memory is weights,
-    gradients and Adam's two moments in 32 bits (16 bytes a parameter), or with LoRA the frozen weights alone,
-    in 16 or 4 bits; activations come on top.
-    """
-    lists = {name: value for name, value in task.values.items() if isinstance(value, list) and len(value) > 1}
-    sizes = ", ".join(f"{name} {len(value)}" for name, value in lists.items())
-    crossed = f" ({math.prod(map(len, lists.values())):,} runs if all are crossed)" if len(lists) > 1 else ""
-    lines = [f"varies: {sizes}{crossed}"] if lists else []
-    for name, value in task.values.items():
-        models = dict.fromkeys(text for text in _texts([value]) if _is_hub_name(text))
-        own = value if isinstance(value, dict) else task.values  # a model's settings may travel together
-        frozen = (4 if own.get("four_bit") else 16) if own.get("lora") or own.get("lora_rank") else 0
-        only_text = "token" in name or "vocab" in name
-        lines += [
-            f"{name}: {model}{'' if only_text else ', ' + _memory(model, frozen_bits=frozen)}"
-            for model in models
-        ]
-    return lines + _steps(task)
+def hub_names(value: Any) -> list[str]:
+    """Return the texts in a parameter's value that name a model on the hub, each once."""
+    return [
+        text
+        for text in dict.fromkeys(_texts(value))
+        if re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+", text) and not Path(text).exists()
+    ]
 
 
-def _steps(task: Task) -> list[str]:
-    epochs, batch = (task.values.get(name) for name in ("epochs", "batch_size"))
-    rows = task.values.get("train_rows") or TRAIN_ROWS.get(task.name[:2])  # 0 rows: all there are
-    if not all(type(number) in (int, float) for number in (rows, epochs, batch)):
-        return []
-    steps = math.ceil(math.ceil(rows / batch) * epochs)
-    return [f"steps: {rows:,} rows × {epochs} epochs / batch {batch} = {steps:,} a run"]
+def _texts(value: Any) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
 
 
-def _task(file: Path, notebooks: Path, reports: Path) -> Task:
+def _plan(file: Path, notebooks: Path, reports: Path) -> Plan:
     path = notebooks / f"{file.stem}.ipynb"
     if not path.is_file():
         names = sorted(p.stem for p in notebooks.glob("*.ipynb"))
@@ -166,7 +138,7 @@ def _task(file: Path, notebooks: Path, reports: Path) -> Task:
     if complaints:
         raise ValueError("\n".join(complaints))
     given = {name: values[name] for name in overrides}
-    return Task(path, suite=reports.name, folder=reports / file.stem, values=values, overrides=given)
+    return Plan(path, suite=reports.name, folder=reports / file.stem, values=values, overrides=given)
 
 
 def _selected(files: Sequence[Path], only: Sequence[str]) -> list[Path]:
@@ -178,53 +150,15 @@ def _selected(files: Sequence[Path], only: Sequence[str]) -> list[Path]:
     return [file for file in files if not only or file.stem.startswith(tuple(prefixes))]
 
 
-def _helper_files() -> list[Path]:
-    return sorted(p for p in (ROOT / "helpers").rglob("*") if p.is_file() and "__pycache__" not in p.parts)
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
-
-
-def _digest_files(files: Iterable[Path]) -> str:
-    """Digest names and contents: reading takes milliseconds, and a fresh clone changes every time."""
-    total = hashlib.sha256()
-    for file in files:
-        total.update(f"{file.relative_to(ROOT)}\0".encode() + hashlib.sha256(file.read_bytes()).digest())
-    return total.hexdigest()[:16]
-
-
-def _data_state(source: Any) -> str:
-    """Name the data: the source itself, plus names, sizes and times of the files in a local folder."""
+def _data_state(source: Any) -> Any:
+    """Name the data: the source itself, or names, sizes and times of the files in a local folder."""
     place = os.environ.get("NUNCHI_DATA", "") if source == "local" else str(source)
     folder = Path(place).expanduser() if place not in ("", "sample", "hub") else None
     if folder is None or not folder.exists():
         return str(source)
     files = sorted(p for p in folder.rglob("*") if p.is_file()) if folder.is_dir() else [folder]
-    return json.dumps([(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files])
-
-
-def _texts(values: Iterable[Any]) -> Iterable[str]:
-    for value in values:
-        if isinstance(value, str):
-            yield value
-        elif isinstance(value, list):
-            yield from _texts(value)
-        elif isinstance(value, dict):
-            yield from _texts(value.values())
-
-
-def _is_hub_name(text: str) -> bool:
-    return bool(re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+", text)) and not Path(text).exists()
-
-
-def _memory(name: str, *, frozen_bits: int) -> str:
-    if name not in BACKBONES:
-        return "size unknown"
-    millions = BACKBONES[name]
-    size = f"{millions / 1000:.1f} G" if millions >= 1000 else f"{millions} M"
-    need = millions * (frozen_bits / 8 or 16) / 1000
-    return (
-        f"{size} parameters, at least {need:.1f} GB "
-        f"{f'for frozen {frozen_bits}-bit weights' if frozen_bits else 'to fine-tune'}"
-    )
+    return [(str(p), p.stat().st_size, p.stat().st_mtime_ns) for p in files]

@@ -1,7 +1,7 @@
-"""Reports: an executed notebook as one HTML page that needs no network, and a suite's index of such pages.
+"""Rendering: an executed notebook as one HTML page that needs no network and, to be made, no kernel.
 
 The page is a document, not a picture of JupyterLab: prose and figures first, code folded, parameters as a
-table, the error at the top when there is one. The look lives in `helpers/style/`; text becomes HTML in
+table, the error at the top when there is one. The look lives in `batch/style/`; text becomes HTML in
 `markup`. A content policy in every page forbids scripts other than its own and every request.
 """
 
@@ -11,7 +11,6 @@ import base64
 import hashlib
 import html
 import json
-import math
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
@@ -19,8 +18,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from helpers.batch import markup
-from helpers.batch.parameters import declared, load_notebook, tagged
+from helpers import records
+from helpers.batch import markup, parameters
 
 STYLE = Path(__file__).parent / "style"
 FIGURES = ("image/svg+xml", "image/png", "image/jpeg")
@@ -29,50 +28,93 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 BAR = re.compile(r"\d%\|")  # tqdm's
 # Everything printable but what ends an attribute or an address; percent signs cost three bytes each.
 URL_SAFE = " !$'()*+,-./:;=?@[]^_`{|}~<>"
-VOLATILE = re.compile(r'<(\w+) class="volatile">.*?</\1>', re.DOTALL)
 
 
-def report(notebook: Mapping[str, Any], run: Mapping[str, Any]) -> str:
+def refresh(folder: Path, *, force: bool = False) -> bool:
+    """Render the report of an executed notebook anew if it is stale; tell whether that was done."""
+    with lock(folder.parent):
+        due = force or is_stale(folder)
+        if due:
+            render(folder)
+        return due
+
+
+def is_stale(folder: Path) -> bool:
+    """Tell whether a report is missing, or made from another run, style or code: it says from which."""
+    try:
+        page = (folder / "report.html").read_text(encoding="utf-8")
+        return f'<meta name="made-from" content="{digest(folder)}">' not in page
+    except FileNotFoundError:
+        return True
+
+
+def lock(reports: Path):
+    """Return the lock of a suite's folder, held while a report is put in place; freed if the holder dies."""
+    from filelock import FileLock
+
+    return FileLock(reports / ".lock")
+
+
+def render(folder: Path) -> None:
+    """Write report.html from the notebook.ipynb and run.json in a folder, in one step."""
+    notebook = parameters.load_notebook(folder / "notebook.ipynb")
+    run = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    records.write_text(folder / "report.html", report(notebook, run, made_from=digest(folder)))
+
+
+def digest(folder: Path) -> str:
+    """Hash what a report is made from: the run's files, the style, and the code that renders."""
+    code = [Path(module.__file__ or "") for module in (markup, parameters)]
+    files = [folder / "notebook.ipynb", folder / "run.json", *sorted(STYLE.iterdir()), Path(__file__), *code]
+    hashes = (hashlib.sha256(file.read_bytes()).digest() for file in files)
+    return hashlib.sha256(b"".join(hashes)).hexdigest()[:16]
+
+
+def report(notebook: Mapping[str, Any], run: Mapping[str, Any], *, made_from: str) -> str:
     """Return the report of an executed notebook; `run` is run.json's content."""
     outline = _Outline()
     blocks = [block for cell in notebook["cells"] for block in _blocks(cell, outline)]
-    return _page(
+    return page(
         "report.html.j2",
         title=outline.title or run["notebook"],
         outline=outline.entries,
         blocks=blocks,
         parameters=_parameter_rows(notebook, run),
         run=run,
-        error=_error(run),
-        packages=run["packages"],
+        error=error_of(run),
+        made_from=made_from,
     )
 
 
-def index(suite: str, names: Iterable[str], folder: Path) -> str:
-    """Return the index of a suite: a card per notebook, those without a report included."""
-    cards = [_card(name, folder / name) for name in names]
-    runs = [card["run"] for card in cards if card["run"]]
-    return _page(
-        "index.html.j2",
-        suite=suite,
-        cards=cards,
-        failed=sum(run["status"] != "ok" for run in runs),
-        waiting=len(cards) - len(runs),
-        seconds=sum(run["seconds"] for run in runs),
-        commits=sorted({run["commit"] for run in runs}),
-    )
+def title_of(notebook: Mapping[str, Any]) -> str:
+    """Return the first heading of a notebook's first cell, as text."""
+    outline = _Outline()
+    for cell in notebook["cells"][:1]:
+        markup.markdown(cell["source"], trusted=True, heading=outline.heading)
+    return outline.title
 
 
-def without_volatile(page: str) -> str:
-    """Return a page without its dates, durations and memory, to compare two runs of the same thing."""
-    return VOLATILE.sub("", page)
+def figures_of(notebook: Mapping[str, Any]) -> Iterable[str]:
+    """Yield the addresses of a notebook's figures, in order."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            yield from (data_address(kind, _text(data[kind])) for kind in FIGURES if kind in data)
+
+
+def error_of(run: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the error that ended a run, in escaped text, or None."""
+    error = run.get("error")
+    return error and {name: markup.terminal(text) for name, text in error.items()}
 
 
 class _Outline:
     """Draws headings with addresses and keeps them for the table of contents."""
 
     def __init__(self) -> None:
-        self.title, self.section, self.entries, self.used = "", "", [], set()
+        self.title, self.section = "", ""
+        self.entries: list[dict[str, Any]] = []
+        self.used: set[str] = set()
 
     def heading(self, inner: str, level: int) -> str:
         text = self.section = html.unescape(re.sub(r"<[^>]+>", "", inner))
@@ -170,7 +212,7 @@ def data_address(kind: str, content: str) -> str:
 
 
 def _parameter_rows(notebook: Mapping[str, Any], run: Mapping[str, Any]) -> list[dict[str, Any]]:
-    if not tagged(notebook, "parameters"):
+    if not parameters.tagged(notebook, "parameters"):
         return []
     return [
         {
@@ -180,66 +222,12 @@ def _parameter_rows(notebook: Mapping[str, Any], run: Mapping[str, Any]) -> list
             "help": markup.inline(parameter.help),
             "changed": run["parameters"].get(name) != parameter.default,
         }
-        for name, parameter in declared(notebook).items()
+        for name, parameter in parameters.declared(notebook).items()
     ]
-
-
-def _error(run: Mapping[str, Any]) -> dict[str, str] | None:
-    error = run.get("error")
-    return error and {name: markup.terminal(text) for name, text in error.items()}
-
-
-def _card(name: str, folder: Path) -> dict[str, Any]:
-    run, metrics = (_json(folder / file) for file in ("run.json", "metrics.json"))
-    headline = metrics.get("headline", [])
-    executed = folder / "notebook.ipynb"
-    notebook = load_notebook(executed) if executed.is_file() else {"cells": []}
-    return {
-        "name": name,
-        "run": run,
-        "title": _title(notebook) or name,
-        "question": markup.inline(metrics.get("question", "")),
-        "verdict": markup.inline(metrics.get("verdict", "")),
-        "headline": [(row["name"], *figure(row["value"], row["low"], row["high"])) for row in headline],
-        "error": _error(run),
-        "thumbnail": next(_figures(notebook), None),
-    }
-
-
-def _title(notebook: Mapping[str, Any]) -> str:
-    outline = _Outline()
-    for cell in notebook["cells"][:1]:
-        markup.markdown(cell["source"], trusted=True, heading=outline.heading)
-    return outline.title
-
-
-def _figures(notebook: Mapping[str, Any]) -> Iterable[str]:
-    for cell in notebook["cells"]:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            yield from (data_address(kind, _text(data[kind])) for kind in FIGURES[:2] if kind in data)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def _text(value: str | list[str]) -> str:
     return value if isinstance(value, str) else "".join(value)
-
-
-def figure(value: float, low: float | None, high: float | None) -> tuple[str, str]:
-    """Return a headline figure and its interval with the same decimals, three digits of the largest.
-
-    >>> figure(71.134, 69.0, 73.2), figure(0.41234, None, None), figure(32470, None, None)
-    (('71.1', '69.0 to 73.2'), ('0.412', ''), ('32,470', ''))
-    """
-    known = [number for number in (value, low, high) if number is not None]
-    largest = max(map(abs, known))
-    whole = all(isinstance(number, int) for number in known) or largest >= 1000
-    decimals = 0 if whole else 3 if largest == 0 else max(0, 2 - math.floor(math.log10(largest)))
-    shown = [f"{number:,.{decimals}f}" for number in known]
-    return shown[0], " to ".join(shown[1:])
 
 
 def duration(seconds: float) -> str:
@@ -265,7 +253,8 @@ def _environment():
     return environment
 
 
-def _page(template: str, **content: Any) -> str:
+def page(template: str, **content: Any) -> str:
+    """Fill a template of `batch/style/`, with the look, the script and the policy that every page has."""
     script = (STYLE / "report.js").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (

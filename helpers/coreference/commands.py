@@ -8,8 +8,15 @@ from pathlib import Path
 
 
 def checkpoints(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Declare `nunchi checkpoints`."""
-    parser.description = "Evaluate checkpoints on the same items, write a record of each, print the ranking."
+    """Evaluate checkpoints of a masked LM on the same items, write a record of each, print the ranking.
+
+    examples:
+      nunchi checkpoints runs/mlm                         every checkpoint-<step> below a folder
+      nunchi checkpoints runs/mlm --from-step 500 --baseline checkpoint-500
+      nunchi checkpoints a/checkpoint-90 b/checkpoint-90 --data local --seq-len 512
+
+    exit codes: 0 all evaluated, 1 a checkpoint is broken (named, the others are ranked), 2 bad input
+    """
     add = parser.add_argument
     add("paths", nargs="+", type=Path, metavar="PATH", help="a checkpoint, or a folder of them")
     add("--seq-len", type=int, help="tokens of a window (default: what the model's config allows)")

@@ -19,14 +19,9 @@ def draw_pieces(tokenizers: Mapping[str, object], sentence: str, entities: Seque
 
 
 def explore(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[str]):
-    """Let the reader type a sentence in a live notebook; under the batch runner, draw the given one."""
+    """Draw a sentence; in a live notebook, under two fields for another one and its entities, with commas."""
     if records.in_batch():
         return draw_pieces(tokenizers, sentence, entities)
-    return playground(tokenizers, sentence, entities)
-
-
-def playground(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[str]):
-    """Build two text fields, a sentence and its entities between commas, above the drawn pieces."""
     import ipywidgets
     from IPython.display import display
 

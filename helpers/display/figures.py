@@ -71,20 +71,6 @@ def dumbbell(frame: pd.DataFrame, ax, *, label: str, first: str, second: str, un
     return ax
 
 
-def bars(values: pd.Series, ax, *, unit: str, sort: bool = True, intervals: pd.DataFrame | None = None):
-    """Draw horizontal bars, the longest on top; `intervals` has columns low and high on the same index."""
-    values = values.sort_values() if sort else values.iloc[::-1]
-    spread = None
-    if intervals is not None:
-        spread = np.abs(
-            intervals.loc[values.index, ["low", "high"]].to_numpy(float).T - values.to_numpy(float)
-        )
-    ax.barh(values.index.astype(str), values, xerr=spread, height=0.7, error_kw={"capsize": 3})
-    ax.set_xlabel(unit)
-    ax.grid(axis="y", visible=False)
-    return ax
-
-
 def heatmap(frame: pd.DataFrame, ax, *, unit: str, digits: int = 0, centre: float | None = None):
     """Draw a frame as colours, with the numbers written in while there is room for them."""
     import seaborn as sns
@@ -107,12 +93,12 @@ def heatmap(frame: pd.DataFrame, ax, *, unit: str, digits: int = 0, centre: floa
     return ax
 
 
-def lines(frame: pd.DataFrame, ax, *, x: str, y: str, group: str | None = None, band: bool = True):
+def lines(frame: pd.DataFrame, ax, *, x: str, y: str, group: str, band: bool = True):
     """Draw y over x, one line per group, with a band where the frame has `low` and `high`.
 
     Three lines or fewer carry their name at their end; more get a legend.
     """
-    groups = [(None, frame)] if group is None else list(frame.groupby(group, sort=False))
+    groups = list(frame.groupby(group, sort=False))
     for name, rows in groups:
         rows = rows.sort_values(x)
         (line,) = ax.plot(rows[x], rows[y], marker="o" if len(rows) <= 30 else "", markersize=4, label=name)
@@ -120,7 +106,7 @@ def lines(frame: pd.DataFrame, ax, *, x: str, y: str, group: str | None = None, 
             ax.fill_between(
                 rows[x], rows["low"], rows["high"], color=line.get_color(), alpha=0.15, linewidth=0
             )
-        if name is not None and len(groups) <= 3:
+        if len(groups) <= 3:
             end = (rows[x].iloc[-1], rows[y].iloc[-1])
             ax.annotate(f" {name}", end, color=line.get_color(), va="center", fontsize=10)
     if len(groups) > 3:
@@ -129,11 +115,11 @@ def lines(frame: pd.DataFrame, ax, *, x: str, y: str, group: str | None = None, 
     return ax
 
 
-def histogram(values: Mapping[str, Sequence[float]], ax, *, unit: str, bins: int = 40, top: float = 99.5):
+def histogram(values: Mapping[str, Sequence[float]], ax, *, unit: str, top: float = 99.5):
     """Draw the share of items per bin for each named sample, cut at the `top` percentile."""
     limit = max(np.percentile(list(sample), top) for sample in values.values())
     floor = min(np.min(list(sample)) for sample in values.values())
-    edges = np.linspace(floor, max(limit, floor + 1), bins + 1)
+    edges = np.linspace(floor, max(limit, floor + 1), 41)
     for name, sample in values.items():
         weights = np.full(len(sample), 100 / len(sample))
         clipped = np.clip(list(sample), edges[0], edges[-1])

@@ -27,7 +27,7 @@ def table(
 
     # Styler's random ids would make two runs of one notebook differ.
     text = frame.map(lambda value: _cell(value, digits))
-    for column in frame.columns.intersection(P_VALUES):
+    for column in frame.columns.intersection(list(P_VALUES)):
         text[column] = [p_value(p) if isinstance(p, float) else _cell(p, digits) for p in frame[column]]
     identity = hashlib.sha1((caption + text.to_json(orient="split")).encode()).hexdigest()[:8]
     styler = (
@@ -81,7 +81,7 @@ def _cell(value: Any, digits: int) -> str:
 
 
 def _is_numeric(column: pd.Series) -> bool:
-    return column.map(lambda value: not isinstance(value, str | bool)).all()
+    return not any(isinstance(value, str | bool) for value in column)
 
 
 def _inert(value: Any) -> Any:

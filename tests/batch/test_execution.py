@@ -65,27 +65,27 @@ def dead_pid():
     return done.pid
 
 
-def test_sweeping_removes_what_dead_runs_left_and_nothing_else(tmp_path):
+def test_clearing_removes_what_dead_runs_left_and_nothing_else(tmp_path):
     report_folder(tmp_path, f".a.run-{dead_pid()}-x", "half")
     mine = report_folder(tmp_path, f".a.run-{os.getpid()}-x", "half")
     good = report_folder(tmp_path, "a", "good")
-    execution.sweep(tmp_path)
+    execution.clear_dead_runs(tmp_path)
     assert sorted(tmp_path.iterdir()) == sorted([mine, good])
 
 
-def test_sweeping_puts_back_a_report_caught_between_two_renames(tmp_path):
+def test_clearing_puts_back_a_report_caught_between_two_renames(tmp_path):
     pid = dead_pid()
     report_folder(tmp_path, f".a.run-{pid}-x-old", "last good")
     report_folder(tmp_path, f".a.run-{pid}-x", "half")
-    execution.sweep(tmp_path)
+    execution.clear_dead_runs(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
     assert (tmp_path / "a" / "report.html").read_text() == "last good"
 
 
-def test_sweeping_drops_the_old_report_when_the_new_one_is_in_place(tmp_path):
+def test_clearing_drops_the_old_report_when_the_new_one_is_in_place(tmp_path):
     report_folder(tmp_path, f".a.run-{dead_pid()}-x-old", "old")
     report_folder(tmp_path, "a", "new")
-    execution.sweep(tmp_path)
+    execution.clear_dead_runs(tmp_path)
     assert (tmp_path / "a" / "report.html").read_text() == "new"
     assert len(list(tmp_path.iterdir())) == 1
 
@@ -100,11 +100,11 @@ def test_peak_memory_counts_children(monkeypatch):
 def test_children_and_their_children_are_ended():
     code = "import subprocess, time; subprocess.Popen(['sleep', '60']); print(1, flush=True); time.sleep(60)"
     script = (
-        "import subprocess, sys, psutil; from helpers import runs\n"
+        "import subprocess, sys, psutil; from helpers.batch import execution\n"
         f"child = subprocess.Popen([sys.executable, '-c', {code!r}], stdout=subprocess.PIPE)\n"
         "child.stdout.readline()\n"
         "family = psutil.Process().children(recursive=True)\n"
-        "runs.end_children(grace=5)\n"
+        "execution.end_children(grace=5)\n"
         "print(len(family), sum(p.is_running() and p.status() != 'zombie' for p in family))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)

@@ -138,11 +138,31 @@ def test_tables_and_drawn_sentences_keep_their_look():
         "#T_1 td {text-align: right}",
         'id="T_1"',
         "<caption>표",
-        "background-color: #fff",
-        "border-left: 3px",
+        "background-color:#fff",
+        "border-left:3px solid #d00",
+        "padding:0.1em",
+        "rgba(0, 114, 178, 0.4)",
+        "border-radius:0.25em",
     ):
         assert part in kept
-    assert "rgba(0, 114, 178, .4)" in kept and "border-radius: .25em" in kept
+
+
+def test_styles_that_could_cover_the_page_are_dropped():
+    kept = markup.safe_html('<p style="position: fixed; inset: 0; z-index: 9; color: red">x</p>')
+    assert kept == '<p style="color:red">x</p>'
+
+
+def test_the_insides_of_what_cannot_be_shown_go_and_unknown_tags_leave_their_text():
+    assert markup.safe_html("a<noscript>b</noscript><iframe>c</iframe><blink>d</blink>") == "ad"
+    assert "tbody" not in markup.safe_html("<style scoped>.dataframe tbody {color: red}</style>x")
+
+
+@pytest.mark.parametrize(
+    ("address", "kept"),
+    [("https://a.b/c", True), ("mailto:a@b.c", True), ("#here", True), ("data:text/html,x", False)],
+)
+def test_links_keep_the_addresses_that_a_reader_can_follow(address, kept):
+    assert ("href" in markup.safe_html(f'<a href="{address}">x</a>')) is kept
 
 
 @pytest.mark.parametrize(

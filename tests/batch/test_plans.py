@@ -2,7 +2,6 @@
 
 import json
 import os
-from pathlib import Path
 
 import pytest
 
@@ -15,16 +14,16 @@ def project(tmp_path):
     return make_project(tmp_path, {"plain": {"answer": 1}, "slow": {"seconds": 2}})
 
 
-def pretend_run(task, **changes):
+def pretend_run(plan, **changes):
     """Write the files of a good run, as far as the plan looks at them."""
-    task.folder.mkdir(parents=True, exist_ok=True)
-    for name in plans.REPORT_FILES:
-        (task.folder / name).write_text("{}")
-    run = {"status": "ok", "fingerprint": plans.fingerprint(task)} | changes
-    (task.folder / "run.json").write_text(json.dumps(run))
+    plan.folder.mkdir(parents=True, exist_ok=True)
+    for name in plans.EXECUTED:
+        (plan.folder / name).write_text("{}")
+    run = {"status": "ok", "fingerprint": plans.fingerprint(plan)} | changes
+    (plan.folder / "run.json").write_text(json.dumps(run))
 
 
-def test_a_task_knows_its_parameters_and_its_folder(project, tmp_path):
+def test_a_plan_knows_its_parameters_and_its_folder(project, tmp_path):
     plain, slow = plans.make(project)
     assert (plain.name, plain.suite, plain.folder) == (
         "plain",
@@ -41,14 +40,14 @@ def test_out_replaces_the_reports_folder(project, tmp_path):
 
 @pytest.mark.parametrize(("only", "names"), [(["pl"], ["plain"]), (["slow", "plain"], ["plain", "slow"])])
 def test_only_takes_prefixes(project, only, names):
-    assert [task.name for task in plans.make(project, only=only)] == names
+    assert [plan.name for plan in plans.make(project, only=only)] == names
 
 
 def test_only_takes_a_number_with_or_without_its_zero(project, tmp_path):
     (tmp_path / "notebooks" / "plain.ipynb").rename(tmp_path / "notebooks" / "04_plain.ipynb")
     (project / "plain.yaml").rename(project / "04_plain.yaml")
     for word in ("4", "04", "04_plain"):
-        assert [task.name for task in plans.make(project, only=[word])] == ["04_plain"]
+        assert [plan.name for plan in plans.make(project, only=[word])] == ["04_plain"]
 
 
 def test_only_without_a_match_lists_the_names(project):
@@ -64,7 +63,7 @@ def test_every_problem_of_every_file_is_reported_at_once(project):
     with pytest.raises(ValueError) as caught:
         plans.make(project)
     lines = str(caught.value).split("\n")
-    assert len(lines) == 5
+    assert lines[0] == "nothing was done, please correct:" and len(lines) == 6
     for part in (
         "did you mean 'answer'?",
         "write 3.0e-5",
@@ -85,37 +84,37 @@ def test_a_folder_without_parameter_files_is_refused(tmp_path, name):
 def test_a_suite_outside_a_project_runs_the_repositorys_notebooks(tmp_path, root):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "template.yaml").write_text("")
-    (task,) = plans.make(tmp_path / "mine")
-    assert task.notebook == root / "notebooks" / "template.ipynb"
-    assert task.folder == root / "reports" / "mine" / "template"
+    (plan,) = plans.make(tmp_path / "mine")
+    assert plan.notebook == root / "notebooks" / "template.ipynb"
+    assert plan.folder == root / "reports" / "mine" / "template"
 
 
 def test_a_good_run_stands(project):
-    task, _ = plans.make(project)
-    assert plans.why_stale(task) == "never run"
-    pretend_run(task)
-    assert plans.why_stale(task) is None
+    plan, _ = plans.make(project)
+    assert plans.why_stale(plan) == "never run"
+    pretend_run(plan)
+    assert plans.why_stale(plan) is None
 
 
 @pytest.mark.parametrize(
-    ("missing", "reason"), [("metrics.json", "metrics.json is missing"), ("run.json", "no run.json")]
+    ("missing", "reason"), [("metrics.json", "metrics.json is missing"), ("run.json", "no readable run.json")]
 )
 def test_a_run_with_a_file_missing_does_not(project, missing, reason):
-    task, _ = plans.make(project)
-    pretend_run(task)
-    (task.folder / missing).unlink()
-    assert plans.why_stale(task) == reason
+    plan, _ = plans.make(project)
+    pretend_run(plan)
+    (plan.folder / missing).unlink()
+    assert plans.why_stale(plan) == reason
 
 
 def test_a_failed_run_does_not(project):
-    task, _ = plans.make(project)
-    pretend_run(task, status="failed")
-    assert plans.why_stale(task) == "failed last time"
+    plan, _ = plans.make(project)
+    pretend_run(plan, status="failed")
+    assert plans.why_stale(plan) == "failed last time"
 
 
 def test_a_changed_parameter_is_noticed_and_a_changed_comment_is_not(project):
-    task, _ = plans.make(project)
-    pretend_run(task)
+    plan, _ = plans.make(project)
+    pretend_run(plan)
     (project / "plain.yaml").write_text("# the default, said again\nanswer: 1\nflag: false\n")
     assert plans.why_stale(plans.make(project)[0]) is None
     (project / "plain.yaml").write_text("answer: 2\n")
@@ -123,31 +122,32 @@ def test_a_changed_parameter_is_noticed_and_a_changed_comment_is_not(project):
 
 
 def test_a_changed_cell_is_noticed_and_saved_outputs_are_not(project):
-    task, _ = plans.make(project)
-    pretend_run(task)
-    notebook = json.loads(task.notebook.read_text())
+    plan, _ = plans.make(project)
+    pretend_run(plan)
+    notebook = json.loads(plan.notebook.read_text())
     notebook["cells"][-1]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": "x"}]
     notebook["cells"][-1]["execution_count"] = 3
-    task.notebook.write_text(json.dumps(notebook))
-    assert plans.why_stale(task) is None
+    plan.notebook.write_text(json.dumps(notebook))
+    assert plans.why_stale(plan) is None
     notebook["cells"][-1]["source"] += "\n# changed"
-    task.notebook.write_text(json.dumps(notebook))
-    assert plans.why_stale(task) == "notebook changed"
+    plan.notebook.write_text(json.dumps(notebook))
+    assert plans.why_stale(plan) == "notebook changed"
 
 
 def test_changed_helpers_and_pins_are_noticed(project, monkeypatch, tmp_path):
-    task, _ = plans.make(project)
+    plan, _ = plans.make(project)
     monkeypatch.setattr(plans, "ROOT", tmp_path)
-    (tmp_path / "helpers" / "style").mkdir(parents=True)
-    (tmp_path / "requirements.txt").write_text("a==1")
-    (tmp_path / "helpers" / "a.py").write_text("1")
-    pretend_run(task)
-    (tmp_path / "helpers" / "__pycache__").mkdir()
-    (tmp_path / "helpers" / "__pycache__" / "a.pyc").write_text("1")
-    assert plans.why_stale(task) is None
-    (tmp_path / "helpers" / "style" / "a.css").write_text("1")
+    (tmp_path / "helpers" / "batch").mkdir(parents=True)
+    (tmp_path / "requirements.txt").write_text("a==1  # via b")
+    (tmp_path / "helpers" / "records.py").write_text("1")  # which the notebook imports
+    pretend_run(plan)
+    (tmp_path / "helpers" / "unused.py").write_text("1")
+    (tmp_path / "helpers" / "batch" / "report.css").write_text("1")
+    (tmp_path / "requirements.txt").write_text("# pins\na==1\n")
+    assert plans.why_stale(plan) is None
+    (tmp_path / "helpers" / "records.py").write_text("2")
     (tmp_path / "requirements.txt").write_text("a==2")
-    assert plans.why_stale(task) == "helpers and pins changed"
+    assert plans.why_stale(plan) == "helpers and pins changed"
 
 
 def test_changed_data_files_are_noticed(project, tmp_path, monkeypatch):
@@ -156,11 +156,11 @@ def test_changed_data_files_are_noticed(project, tmp_path, monkeypatch):
     for value, variable in ((str(tmp_path / "data"), ""), ("local", str(tmp_path / "data"))):
         monkeypatch.setenv("NUNCHI_DATA", variable)
         (project / "plain.yaml").write_text(f"data: {value}\n")
-        task, _ = plans.make(project)
-        pretend_run(task)
-        assert plans.why_stale(task) is None
+        plan, _ = plans.make(project)
+        pretend_run(plan)
+        assert plans.why_stale(plan) is None
         os.utime(tmp_path / "data" / "a.tsv", ns=(1, len(value)))
-        assert plans.why_stale(task) == "data changed"
+        assert plans.why_stale(plan) == "data changed"
 
 
 @pytest.mark.parametrize(
@@ -183,35 +183,8 @@ def test_a_folder_of_that_name_is_no_hub_model(tmp_path, monkeypatch):
     assert not plans.needs_hub({"model": "models/small"})
 
 
-def task(values, name="04_ner"):
-    return plans.Task(Path(f"{name}.ipynb"), suite="s", folder=Path("s"), values=values, overrides={})
-
-
-def test_the_estimate_counts_what_the_parameters_say():
-    values = {"models": ["klue/roberta-large", "a/b"], "seeds": [1, 2, 3], "folds": [1], "tokenizer": "a/c"}
-    assert plans.estimate(task(values | {"epochs": 2.0, "train_rows": 100, "batch_size": 32})) == [
-        "varies: models 2, seeds 3 (6 runs if all are crossed)",
-        "models: klue/roberta-large, 337 M parameters, at least 5.4 GB to fine-tune",
-        "models: a/b, size unknown",
-        "tokenizer: a/c",
-        "steps: 100 rows × 2.0 epochs / batch 32 = 8 a run",
-    ]
-    assert plans.estimate(task({"data": "sample"})) == []
-
-
-def test_all_rows_are_counted_where_the_file_is_known():
-    (line,) = plans.estimate(task({"train_rows": 0, "epochs": 10, "batch_size": 32}))
-    assert line == "steps: 21,008 rows × 10 epochs / batch 32 = 6,570 a run"
-    assert plans.estimate(task({"train_rows": 0, "epochs": 10, "batch_size": 32}, name="template")) == []
-
-
-def test_lora_needs_the_frozen_weights_only():
-    (line,) = plans.estimate(task({"model": "google/gemma-2-27b-it", "lora": True}))
-    assert "27.2 G parameters, at least 54.5 GB for frozen 16-bit weights" in line
-
-
 def test_an_unreadable_record_means_running_again(project):
     first, _ = plans.make(project)
     pretend_run(first)
     (first.folder / "run.json").write_text('{"status": "o')
-    assert plans.why_stale(first) == "run.json is unreadable"
+    assert plans.why_stale(first) == "no readable run.json"

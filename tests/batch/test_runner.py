@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,9 +11,20 @@ import time
 
 import pytest
 
-from helpers.batch import execution, plans, rendering, runner
+from helpers.batch import plans, rendering, runner
 from helpers.records import write_json
-from tests.projects import FIXTURES, command, make_project, processes_of, read_json, run
+from tests import projects
+from tests.conftest import ROOT
+from tests.projects import (
+    FIXTURES,
+    command,
+    make_checkout,
+    make_project,
+    nunchi,
+    processes_of,
+    read_json,
+    run,
+)
 
 TINY = {"plain": {"answer": 43}, "fails": {}, "hostile": {}, "noisy": {}, "unrecorded": {}, "dies": {}}
 
@@ -43,7 +55,9 @@ def test_one_failure_stops_no_other_and_the_exit_code_tells(tiny):
 
 def test_a_good_run_leaves_the_four_files(tiny):
     _, folder = tiny
-    assert sorted(path.name for path in (folder / "plain").iterdir()) == sorted(plans.REPORT_FILES)
+    assert sorted(path.name for path in (folder / "plain").iterdir()) == sorted(
+        [*plans.EXECUTED, "report.html"]
+    )
     metrics = read_json(folder / "plain" / "metrics.json")
     assert metrics["headline"] == [{"name": "answer", "value": 43, "low": 42, "high": 44}]
 
@@ -58,7 +72,6 @@ def test_run_json_says_how_it_was_made(tiny):
     assert 0 < made["seconds"] < 200
     assert 20 < made["peak_memory_mb"] < 2000
     assert made["threads"] == max(1, os.cpu_count() // 2)
-    assert made["report_bytes"] < execution.MAX_REPORT_BYTES
 
 
 def test_the_executed_notebook_has_outputs_and_no_times(tiny):
@@ -120,9 +133,10 @@ def test_a_log_has_a_line_per_start_and_end(tiny):
 def test_what_is_up_to_date_is_not_run_and_failures_are(tiny):
     _, folder = tiny
     suite = folder.parent.parent / "params" / "tiny"
-    for task in plans.make(suite):  # as of now: somebody may have edited the helpers since
-        made = read_json(task.folder / "run.json")
-        write_json(task.folder / "run.json", made | {"fingerprint": plans.fingerprint(task)})
+    for plan in plans.make(suite):  # as of now: somebody may have edited the helpers since
+        made = read_json(plan.folder / "run.json")
+        write_json(plan.folder / "run.json", made | {"fingerprint": plans.fingerprint(plan)})
+        rendering.refresh(plan.folder)
     planned = run(suite, "--dry-run").stdout
     assert "plain: up to date" in planned
     assert "    answer = 43" in planned
@@ -153,6 +167,134 @@ def test_out_and_force(tmp_path):
     assert not (tmp_path / "reports").exists()
 
 
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A copy of the package, and a project of two notebooks that has been run with it."""
+    folder = make_checkout(tmp_path_factory.mktemp("checkout"))
+    suite = make_project(folder, {"plain": {}, "slow": {"seconds": 0}})
+    done = nunchi("run", suite, checkout=folder)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def executed(folder):
+    """Bytes and times of what executing has written: unchanged unless a kernel has run."""
+    files = [file for name in plans.EXECUTED for file in sorted(folder.glob(f"*/{name}"))]
+    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
+
+
+def edit(path, old, new):
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+
+
+LOOK = {
+    "style/report.css": ("", "/* another look */"),
+    "style/report.js": ("", "// another script\n"),
+    "style/report.html.j2": ("Show all code", "Show the code"),
+    "rendering.py": ("Interactive:", "Interactively:"),
+    "markup.py": ('"""Text', '"""Texts'),
+}
+
+
+@pytest.mark.parametrize("files", [["style/report.css"], ["style/report.html.j2"], [*LOOK]])
+def test_an_edit_of_the_look_renders_again_without_a_kernel(checkout, files):
+    suite, reports = checkout / "params" / "tiny", checkout / "reports" / "tiny"
+    before, pages = executed(reports), [path.read_text() for path in sorted(reports.glob("*/report.html"))]
+    for file in files:
+        path, (old, new) = checkout / "helpers" / "batch" / file, LOOK[file]
+        edit(path, old if old in path.read_text() else new, new + " ")
+    assert (
+        "plain: render, its report is out of date"
+        in nunchi("run", suite, "--dry-run", checkout=checkout).stdout
+    )
+    done = nunchi("run", suite, checkout=checkout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "0 run, 2 up to date, 2 rendered again, 0 failed" in done.stdout
+    assert executed(reports) == before
+    assert [path.read_text() for path in sorted(reports.glob("*/report.html"))] != pages
+
+
+def test_an_edit_of_what_a_notebook_cannot_reach_does_nothing(checkout):
+    for file in ("cli.py", "batch/runner.py", "batch/index.py", "batch/commands.py", "sweeps/__init__.py"):
+        edit(checkout / "helpers" / file, "", "# a remark\n")
+    done = nunchi("run", checkout / "params" / "tiny", "--dry-run", checkout=checkout)
+    assert "0 of 2 notebooks to run" in done.stdout and "render" not in done.stdout
+
+
+def test_a_report_that_a_kill_kept_from_being_written_is_rendered(checkout):
+    reports = checkout / "reports" / "tiny"
+    before = executed(reports)
+    (reports / "plain" / "report.html").unlink()
+    done = nunchi("run", checkout / "params" / "tiny", "--only", "plain", checkout=checkout)
+    assert "1 rendered again" in done.stdout and (reports / "plain" / "report.html").is_file()
+    shutil.copy(reports / "slow" / "report.html", reports / "plain")  # whole, but of another run
+    done = nunchi("run", checkout / "params" / "tiny", checkout=checkout)
+    assert "0 run, 2 up to date, 1 rendered again" in done.stdout
+    assert executed(reports) == before
+
+
+def test_render_by_hand_says_what_was_never_run(checkout):
+    suite, reports = checkout / "params" / "tiny", checkout / "reports" / "tiny"
+    before = executed(reports)
+    (reports / "index.html").unlink()
+    done = nunchi("render", suite, checkout=checkout)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"2 rendered: {reports / 'index.html'}\n" and (reports / "index.html").is_file()
+    shutil.copytree(reports / "slow", checkout / "elsewhere" / "tiny" / "slow")
+    done = nunchi("render", suite, "--out", checkout / "elsewhere", checkout=checkout)
+    assert (done.returncode, done.stderr) == (1, "plain has never been run, so there is nothing to render\n")
+    assert "not run yet" in (checkout / "elsewhere" / "tiny" / "index.html").read_text()
+    assert executed(reports) == before
+
+
+def test_a_broken_template_costs_no_run(tmp_path):
+    folder = make_checkout(tmp_path)
+    suite, template = make_project(folder, {"plain": {}}), folder / "helpers/batch/style/report.html.j2"
+    edit(template, "{{ title }}", "{{ titel }}")
+    done = nunchi("run", suite, checkout=folder)
+    assert done.returncode == 1 and "'titel' is undefined" in done.stderr
+    kept = executed(folder / "reports" / "tiny")
+    assert len(kept) == 3
+    edit(template, "{{ titel }}", "{{ title }}")
+    assert "0 run, 1 up to date, 1 rendered again" in nunchi("run", suite, checkout=folder).stdout
+    assert executed(folder / "reports" / "tiny") == kept
+
+
+@pytest.mark.slow
+def test_a_style_edit_renders_the_smoke_suite_in_seconds(smoke, tmp_path, monkeypatch):
+    reports = tmp_path / "smoke"
+    shutil.copytree(smoke[1], reports)
+    for plan in plans.make(ROOT / "params" / "smoke", out=tmp_path):  # as of now, as above
+        made = read_json(plan.folder / "run.json")
+        write_json(plan.folder / "run.json", made | {"fingerprint": plans.fingerprint(plan)})
+    shutil.copytree(rendering.STYLE, tmp_path / "style")
+    (tmp_path / "style" / "report.css").write_text("body { color: teal }")
+    monkeypatch.setattr(rendering, "STYLE", tmp_path / "style")
+    before, start = executed(reports), time.monotonic()
+    assert runner.run_suite(ROOT / "params" / "smoke", out=tmp_path) == 0
+    assert time.monotonic() - start < 10
+    assert executed(reports) == before
+    pages = sorted(reports.glob("*/report.html"))
+    assert len(pages) >= 6 and all("color: teal" in page.read_text() for page in pages)
+
+
+def test_sweeps_run_where_engine_says(tmp_path, monkeypatch):
+    (plan,) = plans.make(make_project(tmp_path, {"plain": {}}))
+    monkeypatch.setenv("RAY_ADDRESS", "ray://head:10001")
+    given = runner._environment(plan, 1, "ray")
+    assert (given["NUNCHI_ENGINE"], given["RAY_ADDRESS"]) == ("ray", "ray://head:10001")
+    monkeypatch.delenv("NUNCHI_ENGINE", raising=False)
+    assert runner._known_engine(None) == "local"
+    monkeypatch.setenv("NUNCHI_ENGINE", "ray")
+    monkeypatch.setattr(runner.importlib.util, "find_spec", lambda name: object())
+    assert (runner._known_engine(None), runner._known_engine("local")) == ("ray", "local")
+    monkeypatch.setattr(runner.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ValueError, match="needs the package: pip install"):
+        runner._known_engine("ray")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_stopped_run_keeps_the_last_report_and_is_redone_alike(tmp_path, how):
@@ -163,7 +305,7 @@ def test_a_stopped_run_keeps_the_last_report_and_is_redone_alike(tmp_path, how):
     first = {(n, f): (folder / n / f).read_bytes() for n in ("plain", "slow") for f in names}
 
     (suite / "slow.yaml").write_text("seconds: 60\n")
-    going = subprocess.Popen(command(suite, "--jobs", 2, "--force"), stderr=subprocess.PIPE, text=True)
+    going = subprocess.Popen(command("run", suite, "--jobs", 2, "--force"), stderr=subprocess.PIPE, text=True)
     wait_for(lambda: list(folder.glob(".slow.run-*/notebook.ipynb")) and processes_of(folder))
     time.sleep(2)  # into the sleeping cell
     going.send_signal(how)
@@ -183,9 +325,9 @@ def test_a_stopped_run_keeps_the_last_report_and_is_redone_alike(tmp_path, how):
 def stable(file, content):
     """Return what two runs must agree on, even where somebody edits the checkout between them."""
     if file == "report.html":
-        return re.sub(r"commit <code>.*?</code>", "", rendering.without_volatile(content.decode()))
+        return re.sub(r"commit <code>.*?</code>", "", projects.without_volatile(content.decode()))
     if file == "run.json":
-        unstable = {*execution.VOLATILE, "report_bytes", "fingerprint", "commit"}
+        unstable = {"started", "seconds", "peak_memory_mb", "fingerprint", "commit"}
         return {key: value for key, value in json.loads(content).items() if key not in unstable}
     return content
 
@@ -193,7 +335,7 @@ def stable(file, content):
 def test_a_worker_that_dies_without_a_word_gets_a_failed_report(tmp_path):
     suite = make_project(tmp_path, {"slow": {"seconds": 60}})
     folder = tmp_path / "reports" / "tiny"
-    going = subprocess.Popen(command(suite), stderr=subprocess.PIPE, text=True)
+    going = subprocess.Popen(command("run", suite), stderr=subprocess.PIPE, text=True)
     wait_for(lambda: processes_of(folder))
     (kernel,) = processes_of(folder)
     kernel.parent().kill()
@@ -237,36 +379,9 @@ def test_kernels_are_offline_unless_the_hub_is_asked_for(tmp_path, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
     (sample,) = plans.make(make_project(tmp_path / "a", {"plain": {}}))
     (hub,) = plans.make(make_project(tmp_path / "b", {"plain": {"data": "hub"}}))
-    assert runner._environment(sample, 1)["HF_HUB_OFFLINE"] == "1"
-    assert "HF_HUB_OFFLINE" not in runner._environment(hub, 1)
-    assert runner._environment(sample, 3)["OMP_NUM_THREADS"] == "3"
-
-
-def test_a_terminal_sees_lines_that_refresh(monkeypatch):
-    written = []
-    board = runner._Board(["one", "three"], write=written.append)
-    board.live = True
-    board.begin("one")
-    board.cell("one", {"cell": 3, "cells": 12, "section": "Evidence"})
-    board.refresh()
-    screen = "".join(written)
-    assert re.search(r"\x1b\[1F\x1b\[Jone +0\.0 s  cell  3/12  Evidence\n$", screen)
-    board.end("one", {"status": "ok", "seconds": 3.0})
-    assert written[-2:] == ["one    ok          3.0 s\n", ""]
-
-
-def test_a_log_announces_a_cell_only_when_it_is_slow(monkeypatch):
-    written, now = [], [100.0]
-    monkeypatch.setattr(runner.time, "monotonic", lambda: now[0])
-    board = runner._Board(["one"], write=written.append)
-    board.live = False
-    board.begin("one")
-    for cell, seconds in ((1, 0.5), (2, 10.0), (3, 0.1)):
-        board.cell("one", {"cell": cell, "cells": 3, "section": "Data"})
-        for _ in range(4):
-            now[0] += seconds / 4
-            board.refresh()
-    assert written == ["one  started\n", "one      3.0 s  cell  2/3  Data\n"]
+    assert runner._environment(sample, 1, "local")["HF_HUB_OFFLINE"] == "1"
+    assert "HF_HUB_OFFLINE" not in runner._environment(hub, 1, "local")
+    assert runner._environment(sample, 3, "local")["OMP_NUM_THREADS"] == "3"
 
 
 @pytest.mark.parametrize(("given", "threads"), [("", 4), ("1", 1), ("9", 4), ("0", 4), ("x", 4)])

@@ -45,13 +45,6 @@ def test_forest_puts_the_best_on_top_with_its_interval(ax):
     draw(ax)
 
 
-def test_bars_are_sorted_and_carry_their_interval(ax):
-    values = pd.Series({"a": 3.0, "b": 1.0, "c": 2.0})
-    figures.bars(values, ax, unit="%", intervals=pd.DataFrame({"low": values - 0.5, "high": values + 1}))
-    assert [patch.get_width() for patch in ax.patches] == [1.0, 2.0, 3.0]
-    draw(ax)
-
-
 def test_lines_name_up_to_three_at_their_end_and_more_in_a_legend(ax):
     frame = pd.DataFrame({"step": [1, 2] * 4, "F1": range(8), "system": np.repeat(list("abcd"), 2)})
     figures.lines(frame[frame.system < "c"], ax, x="step", y="F1", group="system")
