@@ -1,7 +1,7 @@
 """What a masked LM is trained on: random tokens (`mlm_v2`), mentions (`entity`), or both (`combined`).
 
 The study's names are kept. Its entity fine-tuning never labelled the masked entity; here the masked mention
-is the label, and nothing else is. Training itself is `training.fit`, evaluation `checkpoints`.
+is the label, and nothing else is. Training itself is in `experiment`, evaluation in `scoring`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -73,7 +73,7 @@ def training_rows(curriculum: str, tokenizer, *, documents, items, length: int) 
     return text + mentions
 
 
-def masking(tokenizer, *, rate: float = 0.15) -> Transform:
+def masking(tokenizer, *, rate: float) -> Transform:
     """Mask rows without labels at random; rows that bring their own labels stay as they are."""
     mask = mask_tokens(tokenizer, rate=rate)
 
