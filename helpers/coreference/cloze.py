@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -179,7 +180,7 @@ def sequence_length(config) -> int:
     return positions - reserved
 
 
-def masked_logits(model, clozes: Sequence[Cloze], *, pad_id: int) -> Iterator[tuple[int, object]]:
+def masked_logits(model, clozes: Sequence[Cloze], *, pad_id: int) -> Iterator[tuple[int, Any]]:
     """Yield `(number of the cloze, logits (masks, vocabulary))`, in batches of similar length."""
     import torch
 
@@ -250,7 +251,7 @@ def word_log_likelihoods(model, tokenizer, clozes: Sequence[Cloze]) -> np.ndarra
             owners.append(at)
     # Candidates of one length in one place share their first step: ask once.
     questions = list(dict.fromkeys((step.ids, step.positions) for step in steps))
-    wanted = {question: [] for question in questions}
+    wanted: dict[tuple, list[tuple[int, int]]] = {question: [] for question in questions}
     for step, owner in zip(steps, owners, strict=True):
         wanted[step.ids, step.positions].append((owner, step.gold[0]))
     totals = np.array([np.nan if cloze.fault else 0.0 for cloze in clozes])

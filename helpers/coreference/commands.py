@@ -49,8 +49,8 @@ def _checkpoints(options: Namespace) -> int:
     ]
     print(ranked[shown].to_string(index=False, float_format="%.4f"))
     failed = frame[frame["status"] == "failed"]
-    for row in failed.itertuples():
-        print(f"failed: {row.checkpoint}: {row.error}", file=sys.stderr)
+    for row in failed.to_dict("records"):
+        print(f"failed: {row['checkpoint']}: {row['error']}", file=sys.stderr)
     return 1 if len(failed) else 0
 
 

@@ -107,8 +107,8 @@ def evaluate(table: pd.DataFrame, *, items, lambada) -> tuple[pd.DataFrame, pd.D
 def read_answers(evaluated: pd.DataFrame) -> pd.DataFrame:
     """Read the answers of evaluated checkpoints into one frame, with `run` and `step` on every item."""
     parts = [
-        pd.read_csv(Path(row.folder, "items.csv")).assign(run=row.run, step=row.step)
-        for row in evaluated[evaluated["status"] == "ok"].itertuples()
+        pd.read_csv(Path(row["folder"], "items.csv")).assign(run=row["run"], step=row["step"])
+        for row in evaluated[evaluated["status"] == "ok"].to_dict("records")
     ]
     if not parts:
         raise ValueError("no checkpoint could be evaluated; see the column `error`")

@@ -81,7 +81,8 @@ def build_items(
 
     documents = list(documents)
     tagged = find_nouns([document["text"] for document in documents])
-    filled, rows = Counter(), []
+    filled: Counter[int] = Counter()
+    rows: list[dict] = []
     for document, (nouns, has_pronoun) in zip(documents, tagged, strict=True):
         later = _later_mentions(nouns, second_only=second_only)
         if has_pronoun and not pronouns:
@@ -118,7 +119,8 @@ def distance_labels() -> list[str]:
 
 def _later_mentions(nouns: Sequence[Noun], *, second_only: bool) -> list[int]:
     """Positions in `nouns` of mentions whose noun was there before (exactly once before: `second_only`)."""
-    seen, later = Counter(), []
+    seen: Counter[str] = Counter()
+    later = []
     for at, noun in enumerate(nouns):
         if seen[noun.surface] == 1 or (seen[noun.surface] > 1 and not second_only):
             later.append(at)
@@ -130,7 +132,8 @@ def _balanced(
     nouns: Sequence[Noun], later: Sequence[int], per_document: int, filled: Counter, rng: np.random.Generator
 ) -> list[int]:
     """Draw mentions one by one, each from the bin that has the fewest items so far; update `filled`."""
-    waiting, chosen = [later[at] for at in rng.permutation(len(later))], []
+    waiting = [later[at] for at in rng.permutation(len(later))]
+    chosen: list[int] = []
     while waiting and len(chosen) < per_document:
         best = min(waiting, key=lambda at: filled[distance_bin(_distance(nouns, at))])
         filled[distance_bin(_distance(nouns, best))] += 1

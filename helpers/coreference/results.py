@@ -72,16 +72,16 @@ def verdict_table(
     Kept is the one that has seen the fewest tokens among those that are not significantly worse (Holm) than
     the best; choosing it needs no further data.
     """
-    rows = []
-    top = chosen.loc[chosen["chosen_by"].idxmax(), "run"]
-    for row in chosen.itertuples():
-        run = row.run
+    rows, looked = [], chosen.to_dict("records")
+    top = max(looked, key=lambda row: row["chosen_by"])["run"]
+    for row in looked:
+        run = row["run"]
         gap, p = difference(best[top], best[run]) if run != top else (Interval(0.0, 0.0, 0.0), 1.0)
         rows.append(
             {
                 "run": run,
-                "step": row.step,
-                "thousand tokens": row.tokens / 1000,
+                "step": row["step"],
+                "thousand tokens": row["tokens"] / 1000,
                 **{name: percent(best[run], measure) for name, measure in REAL.items()},
                 "score": composite_interval(best[run], passages[run]),
                 "against the best": gap,

@@ -45,13 +45,12 @@ def examine(
 ) -> dict:
     """Look closely at one checkpoint: ablation, ranking of context nouns, the study's own measures."""
     model, tokenizer = load_checkpoint(checkpoint)
-    window = {"max_length": length}
     answers = {
-        "ablated": cloze.score_items(model, tokenizer, items, ablate=True, **window),
-        "ranked": cloze.rank_context_nouns(model, tokenizer, items, choices=choices, **window),
-        "legacy": legacy.score_items_legacy(model, tokenizer, legacy_items, **window),
-        "exact": cloze.score_items(model, tokenizer, legacy_items, **window),
-        "legacy_lambada": legacy.score_lambada_legacy(model, tokenizer, lambada, **window),
+        "ablated": cloze.score_items(model, tokenizer, items, max_length=length, ablate=True),
+        "ranked": cloze.rank_context_nouns(model, tokenizer, items, choices=choices, max_length=length),
+        "legacy": legacy.score_items_legacy(model, tokenizer, legacy_items, max_length=length),
+        "exact": cloze.score_items(model, tokenizer, legacy_items, max_length=length),
+        "legacy_lambada": legacy.score_lambada_legacy(model, tokenizer, lambada, max_length=length),
     }
     for name, frame in answers.items():
         frame.to_csv(folder / f"{name}.csv", index=False)
