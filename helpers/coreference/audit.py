@@ -1,7 +1,7 @@
 """The published table of 33 masked-LM checkpoints, checked with nothing but its own figures.
 
 Recomputes every composite and epoch, gives each Real@1 the interval its sample size allows, and tests the
-study's claims. Our own checkpoints are the business of `checkpoints` and `trajectories`.
+study's claims. Our own checkpoints are compared in `trajectories`.
 """
 
 from importlib import resources
@@ -74,7 +74,7 @@ def audit_intervals(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def audit_claims(frame: pd.DataFrame) -> pd.DataFrame:
-    """Test each claim as a difference of two independent shares; Holm over all claims.
+    """Test each claim as a difference of two independent shares, in points; Holm over all claims.
 
     The study's items are not published, so nothing can be paired: this is the best its table allows.
     """
@@ -111,12 +111,7 @@ def _difference(frame: pd.DataFrame, before: tuple, after: tuple) -> dict:
     a, b = _row(frame, before), _row(frame, after)
     hits = [round(row["real1"] * row["items"]) for row in (a, b)]
     error = np.sqrt(sum(row["real1"] * (1 - row["real1"]) / row["items"] for row in (a, b)))
-    difference = b["real1"] - a["real1"]
-    return {
-        "before": a["real1"],
-        "after": b["real1"],
-        "difference": difference,
-        "low": difference - 1.96 * error,
-        "high": difference + 1.96 * error,
-        "p": statistics.proportions_p(hits[0], a["items"], hits[1], b["items"]),
-    }
+    value = b["real1"] - a["real1"]
+    interval = statistics.Interval(value, value - 1.96 * error, value + 1.96 * error)
+    p = statistics.proportions_p(hits[0], a["items"], hits[1], b["items"])
+    return {"difference": interval.scaled(100), "p": p}

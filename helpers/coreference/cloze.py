@@ -2,13 +2,14 @@
 
 The encoder runs once per masked text and the vocabulary head only at the masks: the same logits as the full
 model at a fraction of its time and memory. Texts come tokenised as they are, then masked by offsets, so a
-word keeps the pieces it has in running text. Where items come from is in `coreference` and `lambada`.
+word keeps the pieces it has in running text. Where items come from is in `items` and `lambada`.
 """
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -179,7 +180,7 @@ def sequence_length(config) -> int:
     return positions - reserved
 
 
-def masked_logits(model, clozes: Sequence[Cloze], *, pad_id: int) -> Iterator[tuple[int, object]]:
+def masked_logits(model, clozes: Sequence[Cloze], *, pad_id: int) -> Iterator[tuple[int, Any]]:
     """Yield `(number of the cloze, logits (masks, vocabulary))`, in batches of similar length."""
     import torch
 
@@ -250,7 +251,7 @@ def word_log_likelihoods(model, tokenizer, clozes: Sequence[Cloze]) -> np.ndarra
             owners.append(at)
     # Candidates of one length in one place share their first step: ask once.
     questions = list(dict.fromkeys((step.ids, step.positions) for step in steps))
-    wanted = {question: [] for question in questions}
+    wanted: dict[tuple, list[tuple[int, int]]] = {question: [] for question in questions}
     for step, owner in zip(steps, owners, strict=True):
         wanted[step.ids, step.positions].append((owner, step.gold[0]))
     totals = np.array([np.nan if cloze.fault else 0.0 for cloze in clozes])
@@ -262,26 +263,22 @@ def word_log_likelihoods(model, tokenizer, clozes: Sequence[Cloze]) -> np.ndarra
     return totals
 
 
-def rank_context_nouns(
-    model, tokenizer, items, *, choices: int = 8, max_length: int | None = None, seed: int = 0
-) -> pd.DataFrame:
+def rank_context_nouns(model, tokenizer, items, *, choices: int, max_length: int) -> pd.DataFrame:
     """Rank the item's noun among nouns of its context, each put in its place, by `word_log_likelihoods`.
 
     Others have, where possible, the same kind of last syllable (with or without a final consonant) as the
     noun: else a particle after the gap would give the answer away. Row: `rank`, `choices` (how many were
     ranked, the noun included), `chance` (1 / choices), `right` (ranked first).
     """
-    max_length = max_length or sequence_length(model.config)
-    words = [_choices(item, choices, seed) for item in items]
+    words = [_choices(item, choices) for item in items]
     texts, spans = [], []
     for item, options in zip(items, words, strict=True):
         texts += [item["text"][: item["start"]] + word + item["text"][item["end"] :] for word in options]
         spans += [(item["start"], item["start"] + len(word)) for word in options]
-    scores = word_log_likelihoods(
-        model, tokenizer, encode_spans(tokenizer, texts, spans, max_length=max_length)
-    )
+    clozes = encode_spans(tokenizer, texts, spans, max_length=max_length)
+    scores, ends = word_log_likelihoods(model, tokenizer, clozes), np.cumsum([len(w) for w in words])
     rows = []
-    for item, options, own in zip(items, words, _split(scores, [len(w) for w in words]), strict=True):
+    for item, options, own in zip(items, words, np.split(scores, ends[:-1]), strict=True):
         others = own[1:][~np.isnan(own[1:])]
         rank = 0 if np.isnan(own[0]) else 1 + int((others >= own[0]).sum())
         best = options[int(np.nanargmax(own))] if not np.isnan(own).all() else ""
@@ -299,13 +296,9 @@ def rank_context_nouns(
     return pd.DataFrame(rows)
 
 
-def _split(values: np.ndarray, sizes: Sequence[int]) -> list[np.ndarray]:
-    return np.split(values, np.cumsum(sizes)[:-1])
-
-
-def _choices(item: Mapping, count: int, seed: int) -> list[str]:
+def _choices(item: Mapping, count: int) -> list[str]:
     """The item's noun, then up to count - 1 other nouns of its text, those that fit its particle first."""
-    rng = np.random.default_rng([seed, int(item["id"], 16)])
+    rng = np.random.default_rng([0, int(item["id"], 16)])
     others = sorted({item["text"][start:end] for start, end in item["context"]} - {item["noun"]})
     others = [others[at] for at in rng.permutation(len(others))]
     others.sort(key=lambda word: has_final_consonant(word) != has_final_consonant(item["noun"]))

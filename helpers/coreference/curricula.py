@@ -1,7 +1,7 @@
 """What a masked LM is trained on: random tokens (`mlm_v2`), mentions (`entity`), or both (`combined`).
 
 The study's names are kept. Its entity fine-tuning never labelled the masked entity; here the masked mention
-is the label, and nothing else is. Training itself is `training.fit`, evaluation `checkpoints`.
+is the label, and nothing else is. Training itself is in `experiment`, evaluation in `scoring`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,12 +38,12 @@ def mention_rows(tokenizer, items, *, length: int) -> list[dict]:
     asked at this length (see `cloze.score_items`) give no row.
     """
     frame, rows = special_frame(tokenizer), []
-    by_document = {}
+    by_document: dict[tuple[str, str], list[tuple[int, int]]] = {}
     for document, text, start, end in zip(*(items[name] for name in COLUMNS), strict=True):
         by_document.setdefault((document, text), []).append((start, end))
     encoded = encode_with_offsets(tokenizer, [text for _, text in by_document], special_tokens=False)
-    for (ids, offsets), spans in zip(encoded, by_document.values(), strict=True):
-        ids = np.array(ids)
+    for (pieces, offsets), spans in zip(encoded, by_document.values(), strict=True):
+        ids = np.array(pieces)
         asked = [inside for span in spans if (inside := covering(offsets, *span)).any()]
         asked = [inside for inside in asked if tokenizer.unk_token_id not in ids[inside]]
         targets = np.any(asked, axis=0) if asked else np.zeros(len(ids), dtype=bool)
@@ -73,7 +73,7 @@ def training_rows(curriculum: str, tokenizer, *, documents, items, length: int) 
     return text + mentions
 
 
-def masking(tokenizer, *, rate: float = 0.15) -> Transform:
+def masking(tokenizer, *, rate: float) -> Transform:
     """Mask rows without labels at random; rows that bring their own labels stay as they are."""
     mask = mask_tokens(tokenizer, rate=rate)
 

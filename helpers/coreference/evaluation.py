@@ -1,18 +1,18 @@
-"""Our checkpoints on the coreference items: who is asked what, who is chosen, who is looked at closely.
+"""Evaluation of many checkpoints on the same items: which are there, what they answer, which are chosen.
 
 Checkpoints are chosen on one half of the dev documents and reported on the other. The frames that come out
-hold answers item by item; `coreference_report` turns them into the tables of the notebook.
+hold answers item by item; `trajectories` compares them.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from helpers.coreference import checkpoints, cloze, copying, trajectories
-from helpers.coreference import legacy as coreference_legacy
+from helpers.coreference import scoring
+from helpers.coreference.checkpoints import find_checkpoints, step_of
 
 
 def load_genres(data: str, split: str, *, rows: int, seed: int = 0):
@@ -43,31 +43,82 @@ def genre(document: str) -> str:
     return document.split("-")[0]
 
 
-def to_choose_on(documents: Sequence[str]) -> pd.Series:
+def to_choose_on(documents: Iterable[str]) -> np.ndarray:
     """Say of each document whether checkpoints are chosen on it; the other half is for reporting."""
     digests = [hashlib.sha256(f"half {document}".encode()).digest()[0] for document in documents]
-    return pd.Series([digest % 2 == 0 for digest in digests])
+    return np.array([digest % 2 == 0 for digest in digests])
 
 
-def evaluate(table: pd.DataFrame, *, items, lambada, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Evaluate checkpoints, each at the length it was trained at, all on the same items.
+def list_checkpoints(runs: pd.DataFrame, *, base: Path, lengths: Sequence[int]) -> pd.DataFrame:
+    """Return one row per checkpoint: run, curriculum, length, step, epoch, tokens seen, path.
+
+    The base is listed as step 0 once per length, as the run "base <length>".
+    """
+    start = {"curriculum": "base", "step": 0, "epoch": 0.0, "tokens": 0.0, "checkpoint": str(base)}
+    rows = [{"run": f"base {length}", "length": length, **start} for length in lengths]
+    seen = {str(base): 0.0}  # tokens behind a checkpoint, those of its parents included
+    for run in runs.to_dict("records"):
+        for path in find_checkpoints(run["folder"]):
+            step = step_of(path)
+            seen[str(path)] = seen[run["parent"]] + step * run["tokens_per_step"]
+            rows.append(
+                {name: run[name] for name in ("run", "curriculum", "length")}
+                | {"step": step, "epoch": step / run["steps_per_epoch"], "tokens": seen[str(path)]}
+                | {"checkpoint": str(path)}
+            )
+    return pd.DataFrame(rows)
+
+
+def evaluate_checkpoints(configs: Sequence[Mapping], *, items, lambada) -> pd.DataFrame:
+    """Evaluate checkpoints (`{"checkpoint", "seq_len"}`); one row each, failed ones with their error.
+
+    What was evaluated before, with the same weights, items and code, is not evaluated again.
+    """
+    from helpers.sweeps import fingerprint, sweep
+
+    shared, mark = {"items": items, "lambada": list(lambada)}, fingerprint(items, lambada)
+    return sweep(
+        scoring.evaluate_checkpoint,
+        configs,
+        name="checkpoints",
+        shared=shared,
+        fingerprint=mark,
+        failed="keep",
+    )
+
+
+def evaluate(table: pd.DataFrame, *, items, lambada) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Evaluate listed checkpoints, each at its `length`, all on the same items.
 
     Returns the table with scores and the answers on the documents to report on. `chosen_by` is the mean
     reciprocal rank on the documents to choose on: unlike Real@1 it hardly ever ties.
     """
-    parts = []
-    for length, rows in table.groupby("length", sort=False):
-        folders = [Path(path) for path in rows["checkpoint"]]
-        scores = checkpoints.evaluate_checkpoints(
-            folders, items=items, lambada=lambada, seq_len=int(length), name=name
-        )
-        parts.append(scores.drop(columns=["checkpoint", "seq_len"]).set_index(rows.index))
-    evaluated = table.join(pd.concat(parts))
-    answers = trajectories.read_answers(evaluated)
-    choose = to_choose_on(answers["document"]).to_numpy()
+    pairs = zip(table["checkpoint"], table["length"], strict=True)
+    configs = [{"checkpoint": checkpoint, "seq_len": int(length)} for checkpoint, length in pairs]
+    scores = evaluate_checkpoints(configs, items=items, lambada=lambada)
+    evaluated = table.join(scores.drop(columns=["checkpoint", "seq_len"]).set_index(table.index))
+    answers = read_answers(evaluated)
+    choose = to_choose_on(answers["document"])
     ranks = answers[choose].groupby(["run", "step"])["reciprocal_rank"]
     means = ranks.mean().rename("chosen_by").reset_index()
     return evaluated.merge(means, on=["run", "step"], how="left"), answers[~choose].reset_index(drop=True)
+
+
+def read_answers(evaluated: pd.DataFrame) -> pd.DataFrame:
+    """Read the answers of evaluated checkpoints into one frame, with `run` and `step` on every item."""
+    parts = [
+        pd.read_csv(Path(row["folder"], "items.csv")).assign(run=row["run"], step=row["step"])
+        for row in evaluated[evaluated["status"] == "ok"].to_dict("records")
+    ]
+    if not parts:
+        raise ValueError("no checkpoint could be evaluated; see the column `error`")
+    return pd.concat(parts, ignore_index=True)
+
+
+def choose(evaluated: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return the best row of every `by` ("run", "curriculum"), judged on the documents to choose on."""
+    done = evaluated[evaluated["status"] == "ok"]
+    return done.loc[done.groupby(by, sort=False)["chosen_by"].idxmax()]
 
 
 def pick(answers: pd.DataFrame, run: str, step: int) -> pd.DataFrame:
@@ -78,78 +129,25 @@ def pick(answers: pd.DataFrame, run: str, step: int) -> pd.DataFrame:
     return found
 
 
-def chosen_steps(evaluated: pd.DataFrame) -> dict[str, int]:
-    """Return each run's best step, by the documents to choose on."""
-    runs = evaluated[evaluated["status"] == "ok"].groupby("run", sort=False)
-    return {run: int(rows.loc[rows["chosen_by"].idxmax(), "step"]) for run, rows in runs}
+def at_equal(answers: pd.DataFrame, evaluated: pd.DataFrame, runs: Sequence[str], what: str) -> tuple:
+    """Return the answers of each run at the last "epoch", or nearest "step", that all of them have."""
+    groups = [evaluated[evaluated["run"] == run] for run in runs]
+    last = min(rows[what].max() for rows in groups)
+    nearest = [rows.iloc[(rows[what] - last).abs().argmin()] for rows in groups]
+    return tuple(pick(answers, row["run"], row["step"]) for row in nearest)
 
 
-def best_of(answers: pd.DataFrame, chosen: Mapping[str, int], runs: Sequence[str] | None = None) -> dict:
-    """Return the answers of each run (or of those named) at its chosen step."""
-    return {run: pick(answers, run, chosen[run]) for run in (chosen if runs is None else runs)}
-
-
-def selection(evaluated: pd.DataFrame) -> dict[str, dict]:
-    """Return, by run, the best checkpoint of every experiment: the ones to look at closely."""
-    done = evaluated[evaluated["status"] == "ok"]
-    best = done.loc[done.groupby("experiment", sort=False)["chosen_by"].idxmax()]
-    return {row["run"]: row for row in best.to_dict("records")}
-
-
-def winner(evaluated: pd.DataFrame) -> str:
-    """Return the run whose checkpoint did best on the documents to choose on."""
-    return evaluated.loc[evaluated["chosen_by"].idxmax(), "run"]
-
-
-def baseline_answers(items, documents) -> pd.DataFrame:
-    """Return the copy baselines' answers on the documents to report on, one `run` per baseline."""
-    frame = copying.score_baselines(items, frequent=copying.global_frequency(documents))
-    choose = to_choose_on(frame["document"]).to_numpy()
-    return frame[~choose].rename(columns={"baseline": "run"}).assign(step=0).reset_index(drop=True)
-
-
-def examine(
-    checkpoint: str, length: int, choices: int, *, items, legacy_items, lambada, folder: Path
-) -> dict:
-    """Look closely at one checkpoint: ablation, ranking of context nouns, the study's own measures."""
-    model, tokenizer = checkpoints.load_checkpoint(checkpoint)
-    asked = {"max_length": length}
-    ablated = cloze.score_items(model, tokenizer, items, ablate=True, **asked)
-    ablated.to_csv(folder / "ablated.csv", index=False)
-    ranked = cloze.rank_context_nouns(model, tokenizer, items, choices=choices, **asked)
-    ranked.to_csv(folder / "ranked.csv", index=False)
-    legacy = coreference_legacy.score_items_legacy(model, tokenizer, legacy_items, **asked)
-    legacy.to_csv(folder / "legacy.csv", index=False)
-    exact = cloze.score_items(model, tokenizer, legacy_items, **asked)
-    exact.to_csv(folder / "exact.csv", index=False)
-    gap = coreference_legacy.score_lambada_legacy(model, tokenizer, lambada, **asked)
-    gap.to_csv(folder / "legacy_lambada.csv", index=False)
-    return {"examined": len(items), "legacy_cut": int((legacy["status"] == "cut").sum())}
-
-
-def examine_all(
-    chosen: Mapping[str, Mapping], *, items, legacy_items, lambada, choices: int = 6
-) -> dict[str, dict[str, pd.DataFrame]]:
-    """Examine named checkpoints (`{"checkpoint", "length"}`) on the documents to report on.
-
-    Returns their answers by name and file.
-    """
+def examine(chosen: pd.DataFrame, *, items, legacy_items, lambada, choices: int) -> dict[str, dict]:
+    """Look closely at checkpoints on the documents to report on; return their answers by run and file."""
     from helpers.sweeps import fingerprint, sweep
 
-    configs = [
-        {"checkpoint": row["checkpoint"], "length": int(row["length"]), "choices": choices}
-        for row in chosen.values()
-    ]
+    pairs = zip(chosen["checkpoint"], chosen["length"], strict=True)
+    configs = [{"checkpoint": path, "length": int(length), "choices": choices} for path, length in pairs]
     items = items.select(np.flatnonzero(~to_choose_on(items["document"])))
     shared = {"items": items, "legacy_items": legacy_items, "lambada": list(lambada)}
     mark = fingerprint(items, legacy_items, lambada)
-    frame = sweep(examine, configs, name="06-examine", shared=shared, fingerprint=mark)
+    frame = sweep(scoring.examine, configs, name="06-examine", shared=shared, fingerprint=mark)
     return {
-        name: {path.stem: pd.read_csv(path) for path in sorted(Path(folder).glob("*.csv"))}
-        for name, folder in zip(chosen, frame["folder"], strict=True)
+        run: {path.stem: pd.read_csv(path) for path in Path(folder).glob("*.csv")}
+        for run, folder in zip(chosen["run"], frame["folder"], strict=True)
     }
-
-
-def lambada_answers(evaluated: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the answers to the passages of each experiment's best checkpoint, by run."""
-    return {run: pd.read_csv(Path(row["folder"], "lambada.csv")) for run, row in selection(evaluated).items()}

@@ -7,23 +7,14 @@ questions. How a masked LM answers them is in `cloze`, what copying without a mo
 import functools
 import hashlib
 import itertools
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from helpers.coreference.cloze import score_items
-
-__all__ = ["build_items", "check_disjoint", "find_nouns", "item_counts", "score_items"]
-
-DISTANCES = (
-    0,
-    25,
-    100,
-    400,
-)  # lower edges of the distance bins, in characters to the nearest earlier mention
+# Lower edges of the distance bins, in characters to the nearest earlier mention.
+DISTANCES = (0, 25, 100, 400)
 NOUN_TAGS = ("NNG", "NNP")
 PRONOUN_TAG = "NP"
 
@@ -73,7 +64,6 @@ def build_items(
     documents: Iterable[Mapping],
     *,
     per_document: int = 3,
-    min_chars: int = 2,
     pronouns: bool = True,
     second_only: bool = False,
     seed: int = 0,
@@ -85,35 +75,27 @@ def build_items(
     (all other nouns), both as character ranges.
     Within a document, mentions are drawn so that the distance bins of `DISTANCES` fill evenly over all
     documents. `pronouns=False` leaves out documents with a pronoun, `second_only=True` takes the first nouns'
-    second mentions: together, the study's own selection. `item_counts` says what was left out and why.
+    second mentions: together, the study's own selection.
     """
     from datasets import Dataset
 
     documents = list(documents)
-    tagged = find_nouns([document["text"] for document in documents], min_chars=min_chars)
-    filled, rows, counts = Counter(), [], Counter(documents=len(documents))
+    tagged = find_nouns([document["text"] for document in documents])
+    filled: Counter[int] = Counter()
+    rows: list[dict] = []
     for document, (nouns, has_pronoun) in zip(documents, tagged, strict=True):
         later = _later_mentions(nouns, second_only=second_only)
         if has_pronoun and not pronouns:
-            counts["documents with a pronoun"] += 1
-        elif not later:
-            counts["documents without a repeated noun"] += 1
-        elif second_only:
+            continue
+        if second_only:
             rows += [_item(document, nouns, at) for at in later[:per_document]]
         else:
             rng = np.random.default_rng([seed, int(_digest(document["id"]), 16)])
-            chosen = _balanced(nouns, later, per_document=per_document, filled=filled, rng=rng)
+            chosen = _balanced(nouns, later, per_document, filled, rng)
             rows += [_item(document, nouns, at) for at in chosen]
     features = _features()
     columns = {name: [row[name] for row in rows] for name in features}
-    items = Dataset.from_dict(columns, features=features)
-    items.info.description = json.dumps({**counts, "items": len(rows)})
-    return items
-
-
-def item_counts(items) -> dict[str, int]:
-    """Return how many documents were seen, how many gave no item and why, and the number of items."""
-    return json.loads(items.info.description)
+    return Dataset.from_dict(columns, features=features)
 
 
 def check_disjoint(items, documents: Iterable[Mapping]) -> None:
@@ -137,7 +119,8 @@ def distance_labels() -> list[str]:
 
 def _later_mentions(nouns: Sequence[Noun], *, second_only: bool) -> list[int]:
     """Positions in `nouns` of mentions whose noun was there before (exactly once before: `second_only`)."""
-    seen, later = Counter(), []
+    seen: Counter[str] = Counter()
+    later = []
     for at, noun in enumerate(nouns):
         if seen[noun.surface] == 1 or (seen[noun.surface] > 1 and not second_only):
             later.append(at)
@@ -146,15 +129,11 @@ def _later_mentions(nouns: Sequence[Noun], *, second_only: bool) -> list[int]:
 
 
 def _balanced(
-    nouns: Sequence[Noun],
-    later: Sequence[int],
-    *,
-    per_document: int,
-    filled: Counter,
-    rng: np.random.Generator,
+    nouns: Sequence[Noun], later: Sequence[int], per_document: int, filled: Counter, rng: np.random.Generator
 ) -> list[int]:
     """Draw mentions one by one, each from the bin that has the fewest items so far; update `filled`."""
-    waiting, chosen = [later[at] for at in rng.permutation(len(later))], []
+    waiting = [later[at] for at in rng.permutation(len(later))]
+    chosen: list[int] = []
     while waiting and len(chosen) < per_document:
         best = min(waiting, key=lambda at: filled[distance_bin(_distance(nouns, at))])
         filled[distance_bin(_distance(nouns, best))] += 1

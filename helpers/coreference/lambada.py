@@ -1,7 +1,7 @@
 """Korean LAMBADA: the last sentence has a gap that only the whole passage can fill.
 
 As designed: the answer against a given candidate, both put into the gap; and, harder, the answer as the top
-prediction (@1). The study's own variant is `cloze_legacy.score_lambada_legacy`.
+prediction (@1). The study's own variant is `legacy.score_lambada_legacy`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,15 +14,12 @@ from helpers.coreference import cloze
 GAP = "_"
 
 
-def score_lambada(
-    model, tokenizer, rows: Sequence[Mapping], *, max_length: int | None = None
-) -> pd.DataFrame:
+def score_lambada(model, tokenizer, rows: Sequence[Mapping], *, max_length: int) -> pd.DataFrame:
     """Return one row per passage: `hit1` (exact), `reciprocal_rank`, and `right`: answer before candidate.
 
     The two are compared by the likelihood of the whole word in the gap (`cloze.word_log_likelihoods`);
     `right` is False where the answer cannot be spelled, or ties.
     """
-    max_length = max_length or cloze.sequence_length(model.config)
     answers, candidates = (
         _filled(tokenizer, rows, column, max_length=max_length) for column in ("answer", "candidate")
     )

@@ -10,44 +10,36 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from helpers.coreference.cloze import Cloze, masked_logits, sequence_length, special_frame
+from helpers.coreference.cloze import Cloze, masked_logits, special_frame
 from helpers.coreference.lambada import GAP
 
 TOP = 50
 
 
-def score_items_legacy(
-    model, tokenizer, items, k: Sequence[int] = (1, 5), *, max_length: int | None = None
-) -> pd.DataFrame:
-    """Return `id`, `document`, `hit<k>` and `status` ("cut" where truncation at the end loses the mask)."""
-    words = list(items["noun"])
+def score_items_legacy(model, tokenizer, items, *, max_length: int) -> pd.DataFrame:
+    """Return `id`, `document`, `hit1`, `hit5`, `status` ("cut": truncation at the end loses the mask)."""
     spans = list(zip(items["start"], items["end"], strict=True))
-    frame = _score(model, tokenizer, items["text"], spans, words, k=k, max_length=max_length)
+    frame = _score(model, tokenizer, items["text"], spans, items["noun"], max_length=max_length)
     return frame.assign(id=list(items["id"]), document=list(items["document"]))
 
 
-def score_lambada_legacy(
-    model, tokenizer, rows: Sequence[Mapping], *, max_length: int | None = None
-) -> pd.DataFrame:
-    """Return `index`, `hit1`, `status`; "absent" where the answer is nowhere but in the gap."""
+def score_lambada_legacy(model, tokenizer, rows: Sequence[Mapping], *, max_length: int) -> pd.DataFrame:
+    """Return `index`, `hit1`, `hit5`, `status`; "absent" where the answer is nowhere but in the gap."""
     texts = [row["text"] for row in rows]
     places = [row["text"].find(row["answer"]) for row in rows]
     spans = [(at, at + len(row["answer"])) for at, row in zip(places, rows, strict=True)]
     words = [row["answer"] for row in rows]
-    frame = _score(model, tokenizer, texts, spans, words, k=(1,), max_length=max_length)
+    frame = _score(model, tokenizer, texts, spans, words, max_length=max_length)
     assert all(GAP in text for text in texts), "the gap stays in the text: that is the study's mistake"
     return frame.assign(index=[row["index"] for row in rows])
 
 
-def _score(
-    model, tokenizer, texts, spans, words, *, k: Sequence[int], max_length: int | None
-) -> pd.DataFrame:
-    max_length = max_length or sequence_length(model.config)
+def _score(model, tokenizer, texts, spans, words, *, max_length: int) -> pd.DataFrame:
     clozes = [
         _single_mask(tokenizer, text, span, max_length=max_length)
         for text, span in zip(texts, spans, strict=True)
     ]
-    guesses = [[] for _ in words]
+    guesses: list[list[str]] = [[] for _ in words]
     asked = [at for at, cloze in enumerate(clozes) if not cloze.fault]
     for number, logits in masked_logits(model, [clozes[at] for at in asked], pad_id=tokenizer.pad_token_id):
         top = logits[0].topk(min(TOP, logits.shape[-1])).indices.tolist()
@@ -57,7 +49,7 @@ def _score(
             any(guess in word or word in guess for guess in nouns[:top])
             for nouns, word in zip(guesses, words, strict=True)
         ]
-        for top in k
+        for top in (1, 5)
     }
     return pd.DataFrame({"status": [cloze.fault or "ok" for cloze in clozes], **hit})
 

@@ -1,35 +1,23 @@
-"""What a series of checkpoints shows, and what is noise: curves, paired tests, a stopping rule.
+"""What a series of checkpoints shows, and what is noise: scores, paired tests, a stopping rule.
 
 Everything works on answers item by item: a long frame with `run` and `step` of the checkpoint, `id` and
-`document` of the item, and the measures (`hit1`, …). Items of one document are drawn together.
+`document` of the item, and the measures (`hit1`, …). Scores are in percent, with 95 % intervals; items of one
+document are drawn together.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
 from helpers import statistics
-from helpers.statistics import Interval
+from helpers.statistics import Comparison, Interval
+
+REAL = {"Real@1": "hit1", "Real@5": "hit5"}
 
 
-def read_answers(evaluations: pd.DataFrame, *, file: str = "items.csv") -> pd.DataFrame:
-    """Read the per-item files of evaluated checkpoints (rows with `folder`) into one long frame.
-
-    The columns of `evaluations` that identify a checkpoint (`run`, `step`, …) are repeated on every item.
-    """
-    keys = [name for name in ("run", "experiment", "length", "epoch", "step") if name in evaluations]
-    parts = []
-    for row in evaluations[evaluations["status"] == "ok"].to_dict("records"):
-        parts.append(pd.read_csv(Path(row["folder"], file)).assign(**{key: row[key] for key in keys}))
-    if not parts:
-        raise ValueError("no checkpoint could be evaluated; see the column `error`")
-    return pd.concat(parts, ignore_index=True)
-
-
-def interval(answers: pd.DataFrame, measure: str = "hit1") -> Interval:
-    """Return the mean of a measure with its 95 % interval, documents drawn as a whole.
+def percent(answers: pd.DataFrame, measure: str = "hit1") -> Interval:
+    """Return the mean of a measure in percent with its interval.
 
     Where all answers are right or all wrong no resample varies; Wilson's interval over documents then says
     what may have been missed.
@@ -38,58 +26,48 @@ def interval(answers: pd.DataFrame, measure: str = "hit1") -> Interval:
     if values.nunique() == 1 and values.iloc[0] in (0.0, 1.0):
         n = answers["document"].nunique() if "document" in answers else len(answers)
         value, low, high = statistics.wilson(int(values.iloc[0]) * n, n)
-        return Interval(value, min(low, value), max(high, value))  # rounding may put 0 below its own bound
-    return statistics.bootstrap(_stats(answers[measure]), clusters=answers.get("document"))
+        interval = Interval(value, min(low, value), max(high, value))  # rounding may put 0 below its bound
+    else:
+        interval = statistics.bootstrap(_stats(values), clusters=answers.get("document"))
+    return interval.scaled(100)
 
 
-def intervals(answers: pd.DataFrame, by: Sequence[str], measure: str = "hit1") -> pd.DataFrame:
-    """Return one row per group: value, low, high, items."""
+def scores(answers: pd.DataFrame, by: Sequence[str], measures: Mapping[str, str] = REAL) -> pd.DataFrame:
+    """Return one row per group, in order of appearance, with an Interval for every measure."""
     rows = []
-    for key, group in answers.groupby(list(by), sort=True, observed=True):
-        value = interval(group, measure)
-        rows.append({**dict(zip(by, key, strict=True)), **value._asdict(), "items": len(group)})
-    return pd.DataFrame(rows, columns=[*by, "value", "low", "high", "items"])
+    for key, group in answers.groupby(list(by), sort=False, observed=True):
+        values = {name: percent(group, measure) for name, measure in measures.items()}
+        rows.append({**dict(zip(by, key, strict=True)), **values})
+    return pd.DataFrame(rows, columns=[*by, *measures])
 
 
-def compare(before: pd.DataFrame, after: pd.DataFrame, measure: str = "hit1") -> dict:
-    """Return after - before on the same items: value, low, high, p (documents drawn whole), McNemar's p."""
+def difference(before: pd.DataFrame, after: pd.DataFrame) -> Comparison:
+    """Return after - before in Real@1, in points, on the same items."""
     a, b = _aligned(before, after)
-    paired = statistics.paired_bootstrap(_stats(a[measure]), _stats(b[measure]), clusters=a["document"])
-    exact = {"mcnemar": statistics.mcnemar(a[measure], b[measure])} if a[measure].isin([0, 1]).all() else {}
-    return {
-        "before": a[measure].mean(),
-        "after": b[measure].mean(),
-        **paired.difference._asdict(),
-        "p": paired.p,
-        **exact,
-    }
+    paired = statistics.paired_bootstrap(_stats(a["hit1"]), _stats(b["hit1"]), clusters=a["document"])
+    return Comparison(paired.difference.scaled(100), paired.p)
 
 
-def compare_all(pairs: dict[str, tuple[pd.DataFrame, pd.DataFrame]], measure: str = "hit1") -> pd.DataFrame:
-    """Compare every named pair; Holm over all of them decides which differences stand."""
-    frame = pd.DataFrame([{"question": name, **compare(*pair, measure)} for name, pair in pairs.items()])
+def differences(pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
+    """Compare every named pair (before, after); Holm over all of them decides which differences stand."""
+    rows = [(name, *difference(*pair)) for name, pair in pairs.items()]
+    frame = pd.DataFrame(rows, columns=["question", "difference", "p"])
     adjusted = statistics.holm(frame["p"])
     return frame.assign(holm=adjusted, stands=adjusted < 0.05)
 
 
-def best_step(answers: pd.DataFrame, measure: str = "hit1") -> int:
-    """Return the step with the highest mean; the earlier one of equals."""
-    means = answers.groupby("step")[measure].mean()
-    return int(means.idxmax())
-
-
-def one_standard_error(answers: pd.DataFrame, measure: str = "hit1") -> int:
-    """Return the earliest step whose mean is within one standard error of the best one's.
+def one_standard_error(answers: pd.DataFrame) -> int:
+    """Return the earliest step of a run whose Real@1 is within one standard error of the best one's.
 
     The error is that of the difference to the best, paired by item and clustered by document: items that both
     get right say nothing about which is better.
     """
-    best = best_step(answers, measure)
+    best = answers.groupby("step")["hit1"].mean().idxmax()
     top = answers[answers["step"] == best]
     for step in sorted(answers["step"].unique()):
         a, b = _aligned(answers[answers["step"] == step], top)
-        difference = (b[measure].astype(float) - a[measure].astype(float)).to_numpy()
-        if step == best or difference.mean() <= clustered_error(difference, a["document"]):
+        gap = (b["hit1"].astype(float) - a["hit1"].astype(float)).to_numpy()
+        if step == best or gap.mean() <= clustered_error(gap, a["document"]):
             return int(step)
     raise AssertionError("the best step is among the steps")
 
@@ -106,16 +84,6 @@ def clustered_error(values: np.ndarray, clusters: Sequence) -> float:
     if count < 2:
         return 0.0
     return float(np.sqrt((sums**2).sum() * count / (count - 1)) / len(values))
-
-
-def overfitting(answers: pd.DataFrame, measure: str = "hit1") -> dict:
-    """Compare the best step with the last one; a drop that does not stand is no overfitting.
-
-    The best step was chosen for its score, so even a null effect looks like a drop: p is optimistic.
-    """
-    best, last = best_step(answers, measure), int(answers["step"].max())
-    at = {step: answers[answers["step"] == step] for step in (best, last)}
-    return {"best_step": best, "last_step": last, **compare(at[best], at[last], measure)}
 
 
 def _stats(values: pd.Series) -> np.ndarray:
