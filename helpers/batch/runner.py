@@ -22,7 +22,7 @@ from typing import Any
 
 from helpers import records
 from helpers.batch import plans
-from helpers.sweeps import engines
+from helpers.sweeps.workers import cores_given
 
 ANNOUNCE_AFTER = 2.0  # seconds a cell runs before it gets a line of its own in a log
 
@@ -217,7 +217,7 @@ def _jobs(wanted: int | None, notebooks: int) -> int:
 
 def _threads(jobs: int) -> int:
     """Return the threads of each notebook: its share of the cores, or fewer where OMP_NUM_THREADS says so."""
-    return engines.cores_given(max(1, (os.cpu_count() or 1) // jobs))
+    return cores_given(max(1, (os.cpu_count() or 1) // jobs))
 
 
 def _plan_lines(stale: dict[plans.Task, str | None]) -> list[str]:
