@@ -24,7 +24,7 @@ from typing import Any
 from helpers import records
 from helpers.batch import estimates, plans
 from helpers.batch.progress import Progress
-from helpers.sweeps import engines
+from helpers.sweeps.workers import cores_given
 
 ENGINES = ("local", "ray")
 MAX_REPORT_BYTES = 3_000_000
@@ -182,7 +182,7 @@ def _jobs(wanted: int | None, notebooks: int) -> int:
 
 def _threads(jobs: int) -> int:
     """Return the threads of each notebook: its share of the cores, or fewer where OMP_NUM_THREADS says so."""
-    return engines.cores_given(max(1, (os.cpu_count() or 1) // jobs))
+    return cores_given(max(1, (os.cpu_count() or 1) // jobs))
 
 
 def _plan_lines(stale: dict[plans.Plan, str | None], unrendered: Container[plans.Plan]) -> list[str]:

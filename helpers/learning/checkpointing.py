@@ -1,7 +1,8 @@
 """Keep the state of a training run on disk, so that a killed run goes on where it stopped.
 
 Tensors go to safetensors, the rest to JSON, never to pickles. A checkpoint is written beside its place and
-renamed, so it is complete or absent; older ones go away once a newer one stands.
+renamed, so it is complete or absent; older ones go away once a newer one stands. A sweep deletes the last one
+with the row that it publishes.
 """
 
 import json
@@ -16,7 +17,20 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.optim import Optimizer
 
+from helpers.learning.config import EPOCH, Moment
+
 Tensors = Mapping[str, Tensor]
+SHARE = 0.025  # of a run's time that saving may take
+SHORTEST = 1.0  # seconds between two saves, at least
+SPEED = 5e8  # bytes per second, to guess what the first save costs
+
+
+def due(moment: Moment, *, waited: float, cost: float, processes: int) -> bool:
+    """Say whether to save now, `waited` seconds after the last save, which took `cost` seconds.
+
+    Several processes, whose clocks differ, save once an epoch.
+    """
+    return EPOCH(moment) if processes > 1 else waited >= max(SHORTEST, cost / SHARE)
 
 
 def save(folder: str | Path, step: int, *, groups: Mapping[str, Tensors], state: Mapping[str, Any]) -> Path:
@@ -47,8 +61,19 @@ def latest(folder: str | Path) -> Path | None:
 
 def load(checkpoint: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]]:
     """Return the tensor groups by name, and the state."""
-    groups = {path.stem: load_file(path) for path in sorted(checkpoint.glob("*.safetensors"))}
-    return groups, json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+    state = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+    return {name: load_file(checkpoint / f"{name}.safetensors") for name in state.pop("groups")}, state
+
+
+def load_latest(folder: Path) -> tuple[dict[str, dict[str, Tensor]], dict[str, Any]] | None:
+    """Load the newest checkpoint that can be read; one that cannot is deleted, with a message."""
+    while checkpoint := latest(folder):
+        try:
+            return load(checkpoint)
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            print(f"{checkpoint} cannot be read ({error}): deleted")
+            shutil.rmtree(checkpoint)
+    return None
 
 
 def check_same(stored: Mapping[str, Any], wanted: Mapping[str, Any], folder: Path) -> None:
@@ -89,6 +114,7 @@ def _write(partial: Path, groups: Mapping[str, Tensors], state: Mapping[str, Any
             {key: value.detach().cpu().contiguous() for key, value in tensors.items()},
             partial / f"{name}.safetensors",
         )
+    state = {**state, "groups": list(groups)}
     (partial / "state.json").write_text(json.dumps(state, ensure_ascii=False), encoding="utf-8")
     for path in partial.iterdir():
         with path.open("rb") as file:

@@ -1,13 +1,12 @@
 """When things happen in a training run: its settings, its rhythms, its learning rate.
 
-Plain values and pure functions of the step; the loop itself is `training`, which re-exports these names.
+Plain values and pure functions of the step; the loop itself is `loop`.
 """
 
 import math
 from dataclasses import dataclass
 
 SCHEDULES = ("linear", "cosine", "constant", "cosine-first-epoch")
-PRECISIONS = ("auto", "no", "bf16", "fp16")
 
 
 @dataclass(frozen=True)
@@ -43,38 +42,31 @@ STEP, HALF_EPOCH, EPOCH = Every(steps=1), Every(epochs=0.5), Every(epochs=1)
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """How to train. A batch closes at `batch_rows` rows or `batch_tokens` padded tokens, if that is less."""
+    """How to train."""
 
     epochs: int = 3
     peak_lr: float = 5e-4
     batch_rows: int = 32
-    batch_tokens: int | None = None
     accumulate: int = 1  # batches per optimizer step
     schedule: str = "linear"
     warmup: float = 0.06  # share of all steps
-    weight_decay: float = 0.01  # of matrices; biases and norms have none
-    clip: float = 1.0  # largest gradient norm
-    precision: str = "auto"  # mixed precision on a GPU, none on a CPU
-    metric: str | None = None  # key of what evaluate returns; decides what is best
-    higher_is_better: bool = True
+    metric: str | None = None  # key of what evaluate returns; the highest is best
     tie_break: str | None = None  # another key, lower is better, that decides between equals: a loss
     patience: int = 0  # evaluations without a new best before stopping; 0: never
     restore_best: bool = True  # False: keep the last weights
     evaluate: Every = EPOCH
-    checkpoint: Every = EPOCH
     seed: int = 0
 
     def __post_init__(self) -> None:
-        positive = ("epochs", "peak_lr", "batch_rows", "accumulate", "clip")
+        positive = ("epochs", "peak_lr", "batch_rows", "accumulate")
         if wrong := [name for name in positive if not getattr(self, name) > 0]:
             raise ValueError(f"{wrong[0]} must be positive, got {getattr(self, wrong[0])}")
-        if wrong := [name for name in ("patience", "weight_decay", "seed") if getattr(self, name) < 0]:
+        if wrong := [name for name in ("patience", "seed") if getattr(self, name) < 0]:
             raise ValueError(f"{wrong[0]} must not be negative, got {getattr(self, wrong[0])}")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup is a share of all steps in [0, 1), got {self.warmup}")
-        for name, known in (("schedule", SCHEDULES), ("precision", PRECISIONS)):
-            if getattr(self, name) not in known:
-                raise ValueError(f"{name} must be one of {', '.join(known)}, got {getattr(self, name)!r}")
+        if self.schedule not in SCHEDULES:
+            raise ValueError(f"schedule must be one of {', '.join(SCHEDULES)}, got {self.schedule!r}")
         if self.patience and not self.metric:
             raise ValueError("patience needs a metric to watch: name a key of what evaluate returns")
 

@@ -33,6 +33,10 @@ __all__ = [
 
 KINDS = ("roberta", "bert", "electra", "deberta-v2", "gemma-2", "bilstm")
 MASKED = KINDS[:4]
+DISENTANGLED = {  # attention as DeBERTa-v3 has it
+    "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False,
+    "position_buckets": 256, "share_att_key": True, "norm_rel_ebd": "layer_norm",
+}  # fmt: skip
 
 
 def encoder(kind: str, *, seed: int = 0, **size: Any) -> PreTrainedModel:
@@ -111,41 +115,26 @@ def encoder_config(
     """Return the config of a small encoder; `more` goes straight into it (`bigrams` of the BiLSTM)."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
+    size = {"vocab_size": vocab_size, "hidden_size": hidden, "num_hidden_layers": layers}
+    size["pad_token_id"] = pad_id
+    if kind == "bilstm":
+        return AutoConfig.for_model("nunchi-bilstm", **size | {"dropout": dropout} | more)
     heads = max(1, hidden // 32)
-    common = {
-        "vocab_size": vocab_size,
-        "hidden_size": hidden,
-        "num_hidden_layers": layers,
-        "pad_token_id": pad_id,
-    }
-    attention = {"num_attention_heads": heads, "intermediate_size": 4 * hidden}
-    dropouts = {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
-    positions = {"max_position_embeddings": max_length}
+    size |= {"num_attention_heads": heads, "intermediate_size": 4 * hidden}
+    size["max_position_embeddings"] = max_length
+    if kind == "gemma-2":
+        size |= {"head_dim": hidden // heads, "query_pre_attn_scalar": hidden // heads, "use_cache": False}
+        size |= {"num_key_value_heads": max(1, heads // 2), "attention_dropout": dropout}
+        return AutoConfig.for_model("gemma2", **size | more)
+    size |= {"hidden_dropout_prob": dropout, "attention_probs_dropout_prob": dropout}
     own: dict[str, dict[str, Any]] = {
         # RoBERTa numbers positions from pad_id + 1
         "roberta": {"max_position_embeddings": max_length + pad_id + 1, "type_vocab_size": 1},
         "bert": {},
         "electra": {"embedding_size": min(128, hidden)},
-        "deberta-v2": {
-            "relative_attention": True,
-            "pos_att_type": ["p2c", "c2p"],
-            "position_biased_input": False,
-        }
-        | {"position_buckets": 256, "share_att_key": True, "norm_rel_ebd": "layer_norm"},
-        "gemma-2": {
-            "head_dim": hidden // heads,
-            "num_key_value_heads": max(1, heads // 2),
-            "use_cache": False,
-        }
-        | {"query_pre_attn_scalar": hidden // heads, "attention_dropout": dropout},
-        "bilstm": {"dropout": dropout},
+        "deberta-v2": DISENTANGLED,
     }
-    if kind == "bilstm":
-        settings = common
-    else:
-        settings = common | attention | positions | ({} if kind == "gemma-2" else dropouts)
-    model_type = {"gemma-2": "gemma2", "bilstm": "nunchi-bilstm"}.get(kind, kind)
-    return AutoConfig.for_model(model_type, **settings | own[kind] | more)
+    return AutoConfig.for_model(kind, **size | own[kind] | more)
 
 
 def _build(factory: Any, config: PreTrainedConfig, seed: int) -> PreTrainedModel:

@@ -1,12 +1,10 @@
-"""Run a model over rows: logits in the original order, or the mean loss.
+"""Run a model over rows: logits in the original order.
 
 Batches are sorted by length, shared out among processes and gathered without duplicates. Turning logits
 into predictions and metrics is left to the callers.
 """
 
 import inspect
-import math
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,52 +12,25 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers.learning.batching import IGNORED, Batch, Features, Transform, length_buckets
+from helpers.learning.batching import IGNORED, Batch, Features, length_buckets
 
 Rows = Features | Sequence[Mapping[str, Any]]
 
 
 def predict(
-    model: nn.Module,
-    rows: Rows,
-    *,
-    batch_rows: int = 256,
-    batch_tokens: int = 16384,
-    progress: str | None = None,
+    model: nn.Module, rows: Rows, *, batch_rows: int = 256, batch_tokens: int = 16384
 ) -> list[np.ndarray]:
     """Return the logits of every row, in order, as float32: `(labels,)`, or `(t, labels)` for token heads.
 
     With several processes each computes a share and all receive everything, no row twice.
     """
     share: list[tuple[int, np.ndarray]] = []
-    for chosen, batch, outputs in _forward(model, rows, batch_rows, batch_tokens, progress=progress):
+    for chosen, batch, outputs in _forward(model, rows, batch_rows, batch_tokens):
         logits = outputs.logits.float().cpu().numpy()
         if logits.ndim == 3:
             logits = [x[:n].copy() for x, n in zip(logits, batch["attention_mask"].sum(axis=1), strict=True)]
         share += zip(chosen.tolist(), logits, strict=True)
     return [logits for _, logits in sorted(_gather(share), key=lambda pair: pair[0])]
-
-
-def mean_loss(
-    model: nn.Module,
-    rows: Rows,
-    *,
-    transform: Transform | None = None,
-    seed: int = 0,
-    batch_rows: int = 256,
-    batch_tokens: int = 16384,
-) -> float:
-    """Return the loss per target over all rows; for masked language models that is the log perplexity."""
-    share = [(0.0, 0)]
-    for _, batch, outputs in _forward(
-        model, rows, batch_rows, batch_tokens, with_labels=True, transform=transform, seed=seed
-    ):
-        if targets := count_targets(batch):
-            share.append((float(outputs.loss) * targets, targets))
-    losses, counts = zip(*_gather(share), strict=True)
-    if not sum(counts):
-        raise ValueError("no row has a target: mean_loss needs labels")
-    return math.fsum(losses) / sum(counts)
 
 
 def as_features(rows: Rows) -> Features:
@@ -92,33 +63,21 @@ def count_targets(batch: Batch) -> int:
 
 @torch.inference_mode()
 def _forward(
-    model: nn.Module,
-    rows: Rows,
-    batch_rows: int,
-    batch_tokens: int,
-    *,
-    with_labels: bool = False,
-    transform: Transform | None = None,
-    seed: int = 0,
-    progress: str | None = None,
+    model: nn.Module, rows: Rows, batch_rows: int, batch_tokens: int
 ) -> Iterator[tuple[np.ndarray, Batch, Any]]:
     """Yield row indices, batch and outputs for this process's share of the batches."""
     from accelerate import PartialState
-    from tqdm import tqdm
 
     if not len(rows):
         return
     process, features = PartialState(), as_features(rows)
-    inputs = input_names(model) - (set() if with_labels else {"labels"})
+    inputs = input_names(model) - {"labels"}
     device, was_training = next(model.parameters()).device, model.training
-    batches = list(enumerate(length_buckets(features.lengths, rows=batch_rows, tokens=batch_tokens)))
-    share = batches[process.process_index :: process.num_processes]
+    batches = length_buckets(features.lengths, rows=batch_rows, tokens=batch_tokens)
     model.eval()
     try:
-        for index, chosen in tqdm(share, desc=progress, disable=progress is None, file=sys.stdout):
+        for chosen in batches[process.process_index :: process.num_processes]:
             batch = features.batch(chosen, pad_id=pad_id_of(model))
-            if transform is not None:
-                batch = transform(batch, np.random.default_rng([seed, index]))
             yield chosen, batch, model(**to_tensors(batch, inputs, device))
     finally:
         model.train(was_training)

@@ -8,8 +8,6 @@ it. Models come from `models`, metrics from the caller, weight averages from `av
 
 import math
 import random
-import resource
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
@@ -29,14 +27,16 @@ from helpers.learning.inference import (
     as_features,
     count_targets,
     input_names,
-    mean_loss,
     pad_id_of,
     predict,
     to_tensors,
 )
 from helpers.learning.steps import StepPlan
 
-__all__ = ["Every", "FitResult", "Moment", "TrainConfig", "fit", "mean_loss", "predict", "steps_per_epoch"]
+__all__ = ["Every", "FitResult", "Moment", "TrainConfig", "fit", "predict"]
+
+WEIGHT_DECAY = 0.01  # of matrices; biases and norms have none
+CLIP = 1.0  # the largest gradient norm
 
 Observer = Callable[[nn.Module, Moment], None]
 
@@ -52,9 +52,9 @@ class FitResult:
     steps: int
     resumed_from: int  # the step of the checkpoint that this call went on from; 0: it began at the beginning
     stopped_early: bool
-    seconds: float
+    seconds: float  # of training and evaluation
+    saving_seconds: float  # of checkpoints, on top of that
     examples_per_second: float  # of training alone
-    peak_memory_mb: float  # of the GPU, else of the process since its start
 
 
 def fit(
@@ -67,35 +67,27 @@ def fit(
     observers: Sequence[Observer] = (),
     transform: Transform | None = None,
     draw: Callable[[int], Sequence[int]] | None = None,
-    trackers: Sequence[str] = (),
-    progress: str | None = "train",
+    progress: None = None,
 ) -> FitResult:
     """Train the model in place.
 
     `evaluate(model)` returns named floats; `observers` see the model after every step; `transform` changes
     padded batches (dynamic masking); `draw(epoch)` names the rows of an epoch (default: all of them). With a
-    `folder` the run is saved at `config.checkpoint`, and the same call goes on from there, or returns at once
-    if the run was complete. Raises FloatingPointError where the loss or the gradients stop being finite.
+    `folder` the run is saved there every now and then (see `checkpointing.due`), and the same call goes on
+    from the last save. Raises FloatingPointError where the loss or the gradients stop being finite.
     """
     if config.metric and evaluate is None:
         raise ValueError(f"metric={config.metric!r} needs an evaluate function that returns it")
-    with _accelerated(config, folder, trackers) as accelerator:
+    with _accelerated() as accelerator:
         plan = StepPlan(as_features(train), config, draw)
         run = _Run(
             model, plan, accelerator=accelerator, evaluate=evaluate, observers=observers, transform=transform
         )
         if folder is not None:
             run.resume(Path(folder))
-        with _progress_line(run, progress) as show:
-            while not run.finished:
-                run.advance()
-                show()
+        while not run.finished:
+            run.advance()
         return run.result()
-
-
-def steps_per_epoch(rows: Rows, config: TrainConfig) -> list[int]:
-    """Return the optimizer steps of each epoch; with a token budget they differ a little."""
-    return StepPlan(as_features(rows), config, None).epoch_steps
 
 
 class _Run:
@@ -112,10 +104,13 @@ class _Run:
         self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
         self.folder: Path | None = None
         self.resumed_from = 0
+        self.saved_at = time.perf_counter()
+        self.saving_cost = 3 * sum(p.nbytes for p in self.trained.values()) / checkpointing.SPEED
         self.best_weights: dict[str, Tensor] | None = None
         self.state = {
             "step": 0, "examples": 0, "loss_sum": 0.0, "loss_targets": 0, "history": [], "best_step": None,
             "best_metric": None, "stale": 0, "stopped_early": False, "train_seconds": 0.0, "seconds": 0.0,
+            "saving_seconds": 0.0,
         }  # fmt: skip
 
     @property
@@ -126,11 +121,11 @@ class _Run:
         """Take one optimizer step, and all that is due after it."""
         started = time.perf_counter()
         step = self.state["step"]
-        self.loss, targets = self._optimize(step)
+        loss, targets = self._optimize(step)
         self.state["train_seconds"] += time.perf_counter() - started
         self.state["step"] = step + 1
         self.state["examples"] += sum(len(rows) for rows in self.plan.steps[step])
-        self.state["loss_sum"] += self.loss * targets
+        self.state["loss_sum"] += loss * targets
         self.state["loss_targets"] += targets
         moment = self.plan.moment(step + 1)
         for observer in self.observers:
@@ -139,15 +134,16 @@ class _Run:
         if last or self.config.evaluate(moment):
             self._evaluate(moment)
         self.state["seconds"] += time.perf_counter() - started
-        if self.folder and (self.finished or self.config.checkpoint(moment)):
+        if self.folder and not self.finished and self._save_is_due(moment):
             self._save()
 
-    def summary(self) -> dict[str, str]:
-        """Return what the progress line says."""
-        best = self.state["best_metric"]
-        rate = self.state["examples"] / max(self.state["train_seconds"], 1e-9)
-        metric = {} if best is None else {self.config.metric: f"{best:.3f}"}
-        return {"loss": f"{self.loss:.3f}", "examples": f"{rate:.0f}/s"} | metric
+    def _save_is_due(self, moment: Moment) -> bool:
+        return checkpointing.due(
+            moment,
+            waited=time.perf_counter() - self.saved_at,
+            cost=self.saving_cost,
+            processes=self.accelerator.num_processes,
+        )
 
     def result(self) -> FitResult:
         if self.best_weights and self.config.restore_best:
@@ -163,16 +159,16 @@ class _Run:
             resumed_from=self.resumed_from,
             stopped_early=state["stopped_early"],
             seconds=state["seconds"],
+            saving_seconds=state["saving_seconds"],
             examples_per_second=state["examples"] / max(state["train_seconds"], 1e-9),
-            peak_memory_mb=_peak_memory_mb(self.accelerator.device),
         )
 
     def resume(self, folder: Path) -> None:
         """Save to this folder from now on, and go on from its newest checkpoint, if it has one."""
         self.folder, self.fingerprint = folder, self._fingerprint()
-        if (checkpoint := checkpointing.latest(folder)) is None:
+        if (found := checkpointing.load_latest(folder)) is None:
             return
-        groups, stored = checkpointing.load(checkpoint)
+        groups, stored = found
         checkpointing.check_same(stored.pop("fingerprint"), self.fingerprint, folder)
         self.state, self.resumed_from = stored, stored["step"]
         _copy(groups["model"], self.trained)
@@ -185,6 +181,7 @@ class _Run:
                 observer.load_state_dict(groups[f"observer-{index}"])
 
     def _save(self) -> None:
+        started = time.perf_counter()
         groups = {"model": self.trained, "optimizer": checkpointing.optimizer_tensors(self.optimizer)}
         if self.best_weights:
             groups["best"] = self.best_weights
@@ -197,6 +194,9 @@ class _Run:
             state = self.state | {"fingerprint": self.fingerprint}
             checkpointing.save(self.folder, self.state["step"], groups=groups, state=state)
         self.accelerator.wait_for_everyone()
+        self.saved_at = time.perf_counter()
+        self.saving_cost = self.saved_at - started
+        self.state["saving_seconds"] += self.saving_cost
 
     def _fingerprint(self) -> dict[str, Any]:
         """Return what must be the same to go on: settings, data, and the weights before the first step."""
@@ -220,7 +220,7 @@ class _Run:
                 self.accelerator.backward(part * world)  # gradients are averaged over processes
             loss += part.detach()
         loss = float(self.accelerator.reduce(loss, "sum"))
-        norm = float(self.accelerator.clip_grad_norm_(self.trained.values(), self.config.clip))
+        norm = float(self.accelerator.clip_grad_norm_(self.trained.values(), CLIP))
         if not math.isfinite(loss) or not (math.isfinite(norm) or self.accelerator.scaler is not None):
             raise FloatingPointError(self._not_finite(step, rate, loss, norm))
         self.optimizer.step()
@@ -256,7 +256,6 @@ class _Run:
             row |= {name: float(value) for name, value in self.evaluate(self.model).items()}
             self.model.train()
         state["history"].append(row)
-        self.accelerator.log(row, step=moment.step)
         if self.config.metric:
             self._watch(row)
 
@@ -277,8 +276,7 @@ class _Run:
 
     def _rank(self, row: dict[str, float]) -> tuple[float, float]:
         """Return what orders evaluations: the metric, then the tie-break, greater is better."""
-        sign = 1 if self.config.higher_is_better else -1
-        return sign * row[self.config.metric], -row.get(self.config.tie_break, 0.0)
+        return row[self.config.metric], -row.get(self.config.tie_break, 0.0)
 
 
 def _share(batch: Batch, rank: int, world: int) -> tuple[Batch, int]:
@@ -293,7 +291,7 @@ def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.dev
     matrices = [p for p in trained.values() if p.ndim > 1]
     others = [p for p in trained.values() if p.ndim <= 1]
     groups = [
-        {"params": matrices, "weight_decay": config.weight_decay},
+        {"params": matrices, "weight_decay": WEIGHT_DECAY},
         {"params": others, "weight_decay": 0.0},
     ]
     groups = [group for group in groups if group["params"]]
@@ -315,51 +313,17 @@ def _seed_everything(seed: int, step: int, rank: int, device: torch.device) -> N
         torch.cuda.manual_seed_all(mixed)
 
 
-def _peak_memory_mb(device: torch.device) -> float:
-    if device.type == "cuda":
-        return torch.cuda.max_memory_allocated(device) / 2**20
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (2**20 if sys.platform == "darwin" else 2**10)
-
-
-def _precision(wanted: str) -> str:
-    if wanted != "auto":
-        return wanted
-    if not torch.cuda.is_available():
-        return "no"
-    return "bf16" if torch.cuda.is_bf16_supported() else "fp16"
-
-
 @contextmanager
-def _accelerated(config: TrainConfig, folder: str | Path | None, trackers: Sequence[str]) -> Iterator[Any]:
+def _accelerated() -> Iterator[Any]:
     """Build an Accelerator for one run, and let go of model and optimizer afterwards."""
     from accelerate import Accelerator
 
-    precision = _precision(config.precision)
-    accelerator = Accelerator(mixed_precision=precision, log_with=list(trackers) or None, project_dir=folder)
-    if trackers:
-        accelerator.init_trackers("train")
+    precision = "no"
+    if torch.cuda.is_available():
+        precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
+    accelerator = Accelerator(mixed_precision=precision)
     try:
         yield accelerator
     finally:
-        if trackers:
-            accelerator.end_training()
         if accelerator.device.type != "cpu":  # nothing to free there, and collecting garbage takes 0.2 s
             accelerator.free_memory()
-
-
-@contextmanager
-def _progress_line(run: _Run, label: str | None) -> Iterator[Callable[[], None]]:
-    """Show one line with loss, metric, examples/s and time left, on the main process only."""
-    from tqdm import tqdm
-
-    silent = label is None or not run.accelerator.is_main_process
-    start = run.state["step"]
-    with tqdm(
-        total=len(run.plan.steps), initial=start, desc=label, disable=silent, file=sys.stdout, mininterval=0.5
-    ) as line:
-
-        def show() -> None:
-            line.set_postfix(run.summary(), refresh=False)
-            line.update()
-
-        yield show

@@ -45,7 +45,7 @@ def load_tokenizer(
         if texts is None:
             raise ValueError(f"{spec!r} is trained in place: pass texts=, the training sentences")
         return train_tokenizer(name, texts, size=size)
-    path = _local(name) if source == "local" else Path(spec)
+    path = local_path(name) if source == "local" else Path(spec)
     if path.is_dir() or not path.exists():
         return _saved(path, spec)
     return _from_vocab(path) if path.suffix == ".txt" else _from_sentencepiece(path)
@@ -213,7 +213,8 @@ def _wrapped(backend: Tokenizer, kind: type = PreTrainedTokenizerFast) -> PreTra
     return kind(tokenizer_object=backend, **SPECIAL)
 
 
-def _local(name: str) -> Path:
+def local_path(name: str) -> Path:
+    """Return the file or folder of a vocabulary below NUNCHI_DATA, that "local:<name>" stands for."""
     folder = os.environ.get("NUNCHI_DATA")
     if not folder:
         raise ValueError(f"'local:{name}' is looked up in $NUNCHI_DATA/vocabs, and NUNCHI_DATA is not set")

@@ -20,7 +20,8 @@ from helpers.learning.averaging import (
     read_weights,
     trained_weights,
 )
-from helpers.learning.loop import Every, Moment, TrainConfig, fit
+from helpers.learning.config import Every, Moment, TrainConfig
+from helpers.learning.loop import fit
 from tests.learning.test_loop import accuracy, equal, tagger, tagging_rows
 
 
@@ -62,7 +63,7 @@ def trajectory(observers, epochs=4):
 
     config = TrainConfig(epochs=epochs, peak_lr=5e-3, batch_rows=8)
     model = tagger()
-    fit(model, tagging_rows(), config=config, observers=[*observers, record], progress=None)
+    fit(model, tagging_rows(), config=config, observers=[*observers, record])
     return model, seen
 
 
@@ -135,7 +136,6 @@ def test_snapshots_are_complete_models_in_the_order_of_steps(tmp_path):
         tagging_rows(),
         config=TrainConfig(epochs=2, batch_rows=4),
         observers=[snapshots],
-        progress=None,
     )
     assert [path.name for path in snapshots.folders()] == [f"checkpoint-{n}" for n in (0, 5, 10, 15, 20)]
     last = read_weights(snapshots.folders()[-1])
@@ -168,7 +168,7 @@ def _save_linear(model, folder):
 def test_a_soup_is_never_worse_than_its_best_ingredient(tmp_path):
     rows, valid = tagging_rows(80), tagging_rows(40, seed=5)
     snapshots, model = Snapshots(tmp_path), tagger()
-    fit(model, rows, config=TrainConfig(epochs=4, peak_lr=1e-2), observers=[snapshots], progress=None)
+    fit(model, rows, config=TrainConfig(epochs=4, peak_lr=1e-2), observers=[snapshots])
 
     def score(model):
         return accuracy(model, valid)["accuracy"]

@@ -11,8 +11,10 @@ import pytest
 from accelerate import PartialState
 
 from helpers.learning.averaging import EMA, Snapshots, trained_weights
-from helpers.learning.loop import Every, TrainConfig, fit, mean_loss, predict
-from tests.learning.test_loop import accuracy, tagger, tagging_rows
+from helpers.learning.config import TrainConfig
+from helpers.learning.inference import predict
+from helpers.learning.loop import fit
+from tests.learning.test_loop import accuracy, mean_loss, tagger, tagging_rows
 
 ROWS, VALID = tagging_rows(61), tagging_rows(31, seed=1)  # odd: tail batches cannot be shared evenly
 
@@ -25,9 +27,7 @@ def train(folder: Path, stop_at: int = 0) -> dict:
         if moment.step == stop_at:
             raise SystemExit(0)
 
-    config = TrainConfig(
-        epochs=3, peak_lr=5e-3, batch_rows=6, accumulate=2, metric="accuracy", checkpoint=Every(steps=4)
-    )
+    config = TrainConfig(epochs=3, peak_lr=5e-3, batch_rows=6, accumulate=2, metric="accuracy")
     result = fit(
         model,
         ROWS,
@@ -35,14 +35,13 @@ def train(folder: Path, stop_at: int = 0) -> dict:
         evaluate=lambda m: accuracy(m, VALID),
         folder=folder / "run",
         observers=[ema, Snapshots(folder / "snapshots"), stop],
-        progress=None,
     )
     logits = predict(model, VALID, batch_rows=4)
     return {
         "processes": PartialState().num_processes,
         "history": result.history,
         "best_step": result.best_step,
-        "loss": mean_loss(model, VALID, batch_rows=4),
+        "loss": mean_loss(model, VALID),
         "rows": [len(row) for row in logits],
         "logits": np.concatenate(logits).ravel().tolist(),
         "weights": [float(value.sum()) for value in trained_weights(model).values()],
@@ -67,8 +66,8 @@ def launch(folder: Path, root: Path, stop_at: int = 0) -> list[dict]:
 @pytest.mark.slow
 def test_two_processes_equal_one(tmp_path, root):
     alone = train(tmp_path / "one")
-    launch(tmp_path / "two", root, stop_at=6)
-    assert (tmp_path / "two" / "run" / "step-00000004").is_dir()
+    launch(tmp_path / "two", root, stop_at=8)
+    assert (tmp_path / "two" / "run" / "step-00000006").is_dir()
     first, second = launch(tmp_path / "two", root)
     assert first == second and (first["processes"], alone["processes"]) == (2, 1)
     for name in ("loss", "logits", "weights", "average"):

@@ -10,9 +10,12 @@ from torch.nn.functional import cross_entropy, logsigmoid
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 from transformers import AutoModelForMaskedLM
 
-from helpers.learning import encoders, lora
+from helpers.learning import encoders, heads, lora
 from helpers.learning.bilstm import BiLSTMModel
-from helpers.learning.loop import TrainConfig, fit, mean_loss, predict
+from helpers.learning.config import TrainConfig
+from helpers.learning.inference import predict
+from helpers.learning.loop import fit
+from tests.learning.test_loop import mean_loss
 
 SMALL = {"vocab_size": 60, "hidden": 32, "layers": 1, "max_length": 24, "dropout": 0.0}
 IDS = torch.tensor([[5, 6, 7, 8], [9, 5, 0, 0]])
@@ -39,10 +42,10 @@ def sequence_rows(count=32, seed=0):
 
 @pytest.mark.parametrize("kind", encoders.KINDS)
 def test_every_kind_is_seeded_and_survives_saving(kind, tmp_path):
-    model = encoders.classifier(
+    model = heads.classifier(
         encoders.encoder(kind, **SMALL, seed=3), ["a", "b", "c"], task="tokens", seed=3
     ).eval()
-    twin = encoders.classifier(
+    twin = heads.classifier(
         encoders.encoder(kind, **SMALL, seed=3), ["a", "b", "c"], task="tokens", seed=3
     ).eval()
     other = encoders.encoder(kind, **SMALL, seed=4)
@@ -59,7 +62,7 @@ def test_every_kind_is_seeded_and_survives_saving(kind, tmp_path):
 
 @pytest.mark.parametrize("kind", encoders.KINDS)
 def test_padding_never_changes_a_result(kind):
-    model = encoders.classifier(encoders.encoder(kind, **SMALL), ["a", "b"], task="tokens").eval()
+    model = heads.classifier(encoders.encoder(kind, **SMALL), ["a", "b"], task="tokens").eval()
     alone = model(IDS[1:, :2], MASK[1:, :2]).logits
     assert torch.allclose(model(IDS, MASK).logits[1:, :2], alone, atol=1e-5)
 
@@ -67,7 +70,7 @@ def test_padding_never_changes_a_result(kind):
 @pytest.mark.parametrize("kind", encoders.KINDS)
 def test_every_parameter_is_trained(kind):
     """A parameter without a gradient would stop distributed training."""
-    model = encoders.classifier(
+    model = heads.classifier(
         encoders.encoder(kind, **SMALL), ["a", "b"], task="sequence", pooling="starts+max"
     )
     starts = torch.tensor([0, 1])
@@ -109,15 +112,13 @@ def test_poolings_by_hand():
     top = torch.stack([states[0].amax(0), states[1, :2].amax(0)])
     want["starts+max"] = torch.cat([want["starts"], top], dim=1)
     for pooling, pooled in want.items():
-        model = encoders.classifier(body, ["a", "b"], task="sequence", pooling=pooling).eval()
+        model = heads.classifier(body, ["a", "b"], task="sequence", pooling=pooling).eval()
         got = model(IDS, MASK, subject_start=torch.tensor([2, 0]), object_start=torch.tensor([1, 1])).logits
         assert torch.allclose(got, model.head(pooled), atol=1e-6), pooling
 
 
 def test_entity_starts_are_required_where_pooled():
-    model = encoders.classifier(
-        encoders.encoder("bert", **SMALL), ["a", "b"], task="sequence", pooling="starts"
-    )
+    model = heads.classifier(encoders.encoder("bert", **SMALL), ["a", "b"], task="sequence", pooling="starts")
     with pytest.raises(ValueError, match="subject_start"):
         model(IDS, MASK)
 
@@ -125,12 +126,12 @@ def test_entity_starts_are_required_where_pooled():
 def test_losses_by_definition():
     body = encoders.encoder("bilstm", **SMALL).eval()
     weights = [0.5, 2.0, 1.0]
-    tokens = encoders.classifier(body, "abc", task="tokens", class_weights={"a": 0.5, "b": 2.0}).eval()
+    tokens = heads.classifier(body, "abc", task="tokens", class_weights={"a": 0.5, "b": 2.0}).eval()
     labels = torch.tensor([[0, 1, -100, 2], [1, 0, -100, -100]])
     out = tokens(IDS, MASK, labels=labels)
     each = cross_entropy(out.logits.flatten(0, 1), labels.flatten(), torch.tensor(weights), reduction="none")
     assert float(out.loss) == pytest.approx(float(each.sum() / 5), abs=1e-6)
-    multi = encoders.classifier(body, "abc", task="multilabel", class_weights=weights).eval()
+    multi = heads.classifier(body, "abc", task="multilabel", class_weights=weights).eval()
     targets = torch.tensor([[0.0, 1, 1], [1, 0, 0]])
     out = multi(IDS, MASK, labels=targets)
     log, rest = logsigmoid(out.logits), logsigmoid(-out.logits)
@@ -139,12 +140,12 @@ def test_losses_by_definition():
 
 
 def test_a_batch_without_targets_has_no_loss_rather_than_nan():
-    model = encoders.classifier(encoders.encoder("bilstm", **SMALL), "ab", task="tokens")
+    model = heads.classifier(encoders.encoder("bilstm", **SMALL), "ab", task="tokens")
     assert float(model(IDS, MASK, labels=torch.full((2, 4), -100)).loss) == 0.0
 
 
 def test_a_label_bias_blocks_labels_in_loss_and_logits():
-    model = encoders.classifier(encoders.encoder("bert", **SMALL), "abc", task="sequence").eval()
+    model = heads.classifier(encoders.encoder("bert", **SMALL), "abc", task="sequence").eval()
     bias = torch.tensor([[0.0, -1e4, 0.0], [0.0, 0.0, -1e4]])
     free, bound = model(IDS, MASK), model(IDS, MASK, label_bias=bias, labels=torch.tensor([0, 0]))
     assert torch.equal(bound.logits, free.logits + bias)
@@ -154,7 +155,7 @@ def test_a_label_bias_blocks_labels_in_loss_and_logits():
 def test_pretrained_weights_are_not_initialised_again():
     body = encoders.encoder("roberta", **SMALL, seed=1)
     before = {name: value.clone() for name, value in body.state_dict().items() if "pooler" not in name}
-    model = encoders.classifier(body, "ab", task="tokens", seed=2)
+    model = heads.classifier(body, "ab", task="tokens", seed=2)
     after = model.encoder.state_dict()
     assert before.keys() == after.keys() and all(torch.equal(after[name], before[name]) for name in before)
 
@@ -197,15 +198,15 @@ def test_bigram_buckets_spread():
 def test_entity_start_heads_learn_what_cls_cannot(kind, pooling):
     rows, unseen, losses = sequence_rows(300), sequence_rows(100, seed=1), {}
     for used in (pooling, "first"):
-        model = encoders.classifier(encoders.encoder(kind, **SMALL), "ab", task="sequence", pooling=used)
-        fit(model, rows, config=TrainConfig(epochs=6, peak_lr=5e-3, batch_rows=20), progress=None)
+        model = heads.classifier(encoders.encoder(kind, **SMALL), "ab", task="sequence", pooling=used)
+        fit(model, rows, config=TrainConfig(epochs=6, peak_lr=5e-3, batch_rows=20))
         losses[used] = mean_loss(model, unseen)
     assert losses[pooling] < 0.4 < 0.6 < losses["first"]  # chance is 0.69
 
 
 def test_lora_trains_adapters_and_head_only_and_survives_saving(tmp_path):
     def build():
-        return encoders.classifier(
+        return heads.classifier(
             encoders.encoder("gemma-2", **SMALL), "abc", task="multilabel", pooling="last"
         )
 
@@ -218,7 +219,7 @@ def test_lora_trains_adapters_and_head_only_and_survives_saving(tmp_path):
     adapted = {name.split(".lora_")[0].rsplit(".", 1)[-1] for name in trained if "lora_" in name}
     assert adapted == set(lora.TARGETS) and all("lora_" in n or ".head." in n for n in trained)
     before = predict(model, rows)
-    fit(model, rows, config=TrainConfig(epochs=3, peak_lr=1e-2, batch_rows=4), progress=None)
+    fit(model, rows, config=TrainConfig(epochs=3, peak_lr=1e-2, batch_rows=4))
     after = predict(model, rows)
     assert np.abs(after[0] - before[0]).max() > 1e-3
     model.save_pretrained(tmp_path)
@@ -231,7 +232,7 @@ def test_lora_trains_adapters_and_head_only_and_survives_saving(tmp_path):
 def test_activations_can_be_recomputed_to_save_memory(kind):
     gradients = []
     for recompute in (False, True):
-        model = encoders.classifier(encoders.encoder(kind, **SMALL), "ab", task="tokens", dropout=0.0)
+        model = heads.classifier(encoders.encoder(kind, **SMALL), "ab", task="tokens", dropout=0.0)
         if recompute:
             model.gradient_checkpointing_enable()
             assert model.is_gradient_checkpointing
@@ -241,7 +242,7 @@ def test_activations_can_be_recomputed_to_save_memory(kind):
 
 
 def test_lora_is_for_decoders():
-    model = encoders.classifier(encoders.encoder("bert", **SMALL), "ab", task="sequence")
+    model = heads.classifier(encoders.encoder("bert", **SMALL), "ab", task="sequence")
     with pytest.raises(ValueError, match="BertModel has no"):
         lora.add_lora(model)
 
@@ -252,17 +253,17 @@ def test_lora_is_for_decoders():
         (lambda: encoders.encoder("gpt", vocab_size=10), "kind must be one of roberta"),
         (lambda: encoders.masked_lm("bilstm", **SMALL), "no masked-language-model head"),
         (
-            lambda: encoders.classifier(encoders.encoder("bilstm", **SMALL), "ab", task="ner"),
+            lambda: heads.classifier(encoders.encoder("bilstm", **SMALL), "ab", task="ner"),
             "task must be one of",
         ),
         (
-            lambda: encoders.classifier(
+            lambda: heads.classifier(
                 encoders.encoder("bilstm", **SMALL), "ab", task="tokens", class_weights={"O": 2}
             ),
             r"class_weights names \['O'\]",
         ),
         (
-            lambda: encoders.classifier(
+            lambda: heads.classifier(
                 encoders.encoder("bilstm", **SMALL), "ab", task="tokens", class_weights=[1.0]
             ),
             "1 values for 2 labels",

@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +14,7 @@ import pytest
 from datasets import Dataset
 
 from helpers import sweeps
-from helpers.sweeps import engines, sweep
+from helpers.sweeps import jobs, sweep
 
 
 @pytest.fixture(autouse=True)
@@ -62,15 +61,6 @@ def slow(x, calls, delay):
     return {"square": x * x}
 
 
-def meeting(x, place):
-    """Wait for the other worker: only two that run at once see each other."""
-    Path(place, f"{x}.here").touch()
-    end = time.monotonic() + 60
-    while len(list(Path(place).glob("*.here"))) < 2 and time.monotonic() < end:
-        time.sleep(0.05)
-    return {"present": len(list(Path(place).glob("*.here")))}
-
-
 def uneven(x):
     time.sleep(1.2 if x == 0 else 0.05)
     return {"pid": os.getpid()}
@@ -94,6 +84,12 @@ def returns_config(x):
     return {"x": 1}
 
 
+def counting(function, xs, calls, **options):
+    """Sweep over x. The file of traces changes with every call, so it must not be part of the config."""
+    shared = {"calls": str(calls)}
+    return sweep(function, [{"x": x} for x in xs], shared=shared, fingerprint="calls", **options)
+
+
 def lines(path):
     return sorted(int(line) for line in Path(path).read_text().split())
 
@@ -105,8 +101,8 @@ def published(cache):
 
 
 def test_one_tidy_row_per_config_in_order(tmp_path):
-    frame = sweep(counted, [{"x": x, "calls": str(tmp_path / "c")} for x in (3, 1, 2)], name="tidy")
-    assert list(frame.columns) == ["x", "calls", "square", "status", "error", "seconds"]
+    frame = counting(counted, (3, 1, 2), tmp_path / "c", name="tidy")
+    assert list(frame.columns) == ["x", "square", "status", "error", "seconds"]
     assert frame["x"].tolist() == [3, 1, 2]
     assert frame["square"].tolist() == [9, 1, 4]
     assert set(frame["status"]) == {"ok"}
@@ -119,34 +115,31 @@ def test_no_configs_give_an_empty_frame():
 
 
 def test_known_rows_and_repeated_configs_are_not_computed_again(tmp_path):
-    configs = [{"x": x, "calls": str(tmp_path / "c")} for x in (1, 2, 2)]
-    first = sweep(counted, configs, name="twice")
-    second = sweep(counted, [*configs, {"x": 5, "calls": str(tmp_path / "c")}], name="twice")
+    first = counting(counted, (1, 2, 2), tmp_path / "c", name="twice")
+    second = counting(counted, (1, 2, 2, 5), tmp_path / "c", name="twice")
     assert lines(tmp_path / "c") == [1, 2, 5]
     assert second["square"].tolist() == [1, 4, 4, 25]
     assert first.equals(second.iloc[:3].astype(first.dtypes))
 
 
 def test_a_finished_grid_of_29_cells_is_read_within_a_second(tmp_path):
-    configs = [{"x": x, "calls": str(tmp_path / "c")} for x in range(29)]
-    sweep(counted, configs, name="grid")
+    counting(counted, range(29), tmp_path / "c", name="grid")
     start = time.perf_counter()
-    sweep(counted, configs, name="grid")
+    counting(counted, range(29), tmp_path / "c", name="grid")
     assert time.perf_counter() - start < 1
 
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_failing_config_is_a_row_and_is_tried_again(tmp_path, workers):
-    calls = str(tmp_path / "c")
-    configs = [{"x": x, "calls": calls} for x in (1, 2, 3)]
-    frame = sweep(fragile, configs, name="fragile", workers=workers, failed="keep")
+    calls, options = tmp_path / "c", {"name": "fragile", "workers": workers}
+    frame = counting(fragile, (1, 2, 3), calls, **options, failed="keep")
     assert frame["status"].tolist() == ["ok", "failed", "ok"]
     assert frame["error"].tolist() == ["", "RuntimeError: two is unlucky", ""]
     assert frame["square"].isna().tolist() == [False, True, False]
     with pytest.raises(RuntimeError, match=r"1 of 3 runs of 'fragile' failed; the first: .*two is unlucky"):
-        sweep(fragile, configs, name="fragile", workers=workers)
-    Path(calls).with_suffix(".healed").touch()
-    again = sweep(fragile, configs, name="fragile", workers=workers)
+        counting(fragile, (1, 2, 3), calls, **options)
+    calls.with_suffix(".healed").touch()
+    again = counting(fragile, (1, 2, 3), calls, **options)
     assert again["status"].tolist() == ["ok"] * 3
     assert lines(calls) == [1, 2, 2, 2, 3]
 
@@ -201,41 +194,6 @@ def test_fingerprint_is_of_content():
         sweeps.fingerprint(object())
 
 
-def test_code_version_follows_imports_of_helpers_into_rooms_and_nothing_else(tmp_path):
-    package = tmp_path / "helpers"
-    shutil.copytree(Path(sweeps.__file__).parent, package / "sweeps")
-    sources = {
-        "__init__": "",
-        "base": "VALUE = 1\n",
-        "middle": "def f():\n    from . import base\n",
-        "top": "from helpers.middle import f\nfrom helpers.room import deep, name\n",
-        "other": "VALUE = 2\n",
-        "room/__init__": "from helpers.room import inner\nname = 1\n",
-        "room/deep": "VALUE = 1\n",
-        "room/inner": "VALUE = 1\n",
-        "room/stranger": "VALUE = 1\n",
-        "quiet/__init__": "from helpers import other\n",
-        "quiet/labels": "from helpers import base\n",
-    }
-    for name, text in sources.items():
-        (package / name).parent.mkdir(exist_ok=True)
-        (package / f"{name}.py").write_text(text)
-
-    def version(module="top"):
-        script = f"from helpers.sweeps import code_version; print(code_version('helpers.{module}'))"
-        run = [sys.executable, "-c", script]
-        return subprocess.run(run, cwd=tmp_path, capture_output=True, text=True, check=True).stdout
-
-    before = {module: version(module) for module in ("top", "quiet.labels")}
-    for changed, dependent in {
-        "other": [], "room/stranger": [], "quiet/__init__": [], "room/deep": ["top"], "room/inner": ["top"],
-        "room/__init__": ["top"], "base": ["top", "quiet.labels"],
-    }.items():  # fmt: skip
-        (package / f"{changed}.py").write_text(f"{sources[changed]}MORE = 1\n")
-        assert [module for module in before if version(module) != before[module]] == dependent, changed
-        (package / f"{changed}.py").write_text(sources[changed])
-
-
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -257,7 +215,7 @@ def test_functions_of_main_are_refused():
     function = type(counted)(counted.__code__, {}, "counted")
     function.__module__ = "__main__"
     with pytest.raises(ValueError, match="move it to helpers"):
-        engines.address(function)
+        jobs.address(function)
 
 
 def test_results_pass_through_json_so_fresh_equals_cached():
@@ -274,17 +232,15 @@ def test_results_of_the_wrong_shape_are_failed_rows(function, message):
 
 
 def test_an_unreadable_row_is_computed_again(cache, tmp_path):
-    configs = [{"x": 4, "calls": str(tmp_path / "c")}]
-    sweep(counted, configs, name="torn")
+    counting(counted, [4], tmp_path / "c", name="torn")
     (row,) = cache.rglob("row.json")
     row.write_text(row.read_text()[:10])
-    assert sweep(counted, configs, name="torn")["square"][0] == 16
+    assert counting(counted, [4], tmp_path / "c", name="torn")["square"][0] == 16
     assert json.loads(row.read_text())["result"] == {"square": 16}
     assert lines(tmp_path / "c") == [4, 4]
 
 
 def test_a_full_disk_stops_with_advice_and_leaves_nothing_half_written(cache, tmp_path, monkeypatch):
-    configs = [{"x": x, "calls": str(tmp_path / "c")} for x in (1, 2)]
     dump, full = json.dump, []
 
     def no_room(row, stream, **options):
@@ -296,42 +252,28 @@ def test_a_full_disk_stops_with_advice_and_leaves_nothing_half_written(cache, tm
 
     monkeypatch.setattr(json, "dump", no_room)
     with pytest.raises(OSError, match=r"No space left.*NUNCHI_CACHE") as caught:
-        sweep(counted, configs, name="full")
+        counting(counted, (1, 2), tmp_path / "c", name="full")
     assert caught.value.errno == errno.ENOSPC
     assert not list(cache.rglob("*.part")) and len(list(cache.rglob("row.json"))) == 1
     monkeypatch.undo()
     monkeypatch.setenv("NUNCHI_CACHE", str(cache.parent))
-    assert sweep(counted, configs, name="full")["status"].tolist() == ["ok", "ok"]
+    assert counting(counted, (1, 2), tmp_path / "c", name="full")["status"].tolist() == ["ok", "ok"]
     assert lines(tmp_path / "c") == [1, 2, 2]
-
-
-def test_default_number_of_workers_respects_a_share_of_the_machine(monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    assert len(sweeps._environments(None)) == 1
-    cores = len(os.sched_getaffinity(0))
-    monkeypatch.setenv("OMP_NUM_THREADS", str(cores))
-    assert len(sweeps._environments(None)) == cores
-    monkeypatch.delenv("OMP_NUM_THREADS")
-    assert sweeps._environments(None) == sweeps._environments(cores)
-    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        assert {share[name] for share in sweeps._environments(None)} == {"1"}
-    monkeypatch.setattr(sweeps, "_gpus", lambda: ["0", "3"])
-    assert sweeps._environments(None) == [{"CUDA_VISIBLE_DEVICES": "0"}, {"CUDA_VISIBLE_DEVICES": "3"}]
-    assert sweeps._environments(1) == [{"CUDA_VISIBLE_DEVICES": "0"}]
 
 
 RUN = """
 from helpers.sweeps import sweep
 from tests.sweeps.test_sweeps import slow
-configs = [dict(x=x, calls={calls!r}, delay={delay}) for x in range({n})]
-frame = sweep(slow, configs, name="both", workers={workers})
+configs = [dict(x=x, delay={delay}) for x in range({n})]
+shared = dict(calls={calls!r})
+frame = sweep(slow, configs, name="both", workers={workers}, shared=shared, fingerprint="calls")
 print("SUM", frame["square"].sum(), set(frame["status"]))
 """
 
 
 def start(calls, *, delay, n, workers=1):
     script = textwrap.dedent(RUN).format(calls=str(calls), delay=delay, n=n, workers=workers)
-    root = Path(sweeps.__file__).parent.parent
+    root = Path(sweeps.__file__).parents[2]
     return subprocess.Popen([sys.executable, "-c", script], cwd=root, stdout=subprocess.PIPE, text=True)
 
 
@@ -359,29 +301,3 @@ def test_a_sweep_killed_half_way_goes_on_where_it_stopped(tmp_path, cache, worke
     assert set(lines(calls)) == set(range(6))
     assert all(lines(calls).count(x) == 1 for x in finished)
     assert not list(cache.rglob("*.part"))
-
-
-@pytest.mark.slow
-def test_the_same_sweep_on_a_real_ray_cluster_of_two_workers(tmp_path):
-    ray = pytest.importorskip("ray")
-    ray.init(num_cpus=2, num_gpus=0, log_to_driver=False, include_dashboard=False)
-    try:
-        files = sweep(with_files, [{"x": x} for x in range(5)], name="ray", engine="ray")
-        assert files["twice"].tolist() == [0, 2, 4, 6, 8]
-        assert [Path(f, "deep", "x.txt").read_text() for f in files["folder"]] == list("01234")
-        killed = sweep(suicidal, [{"x": x} for x in range(4)], name="killed", engine="ray", failed="keep")
-        assert killed["status"].tolist() == ["ok", "failed", "ok", "ok"]
-        failed = sweep(half_way, [{"x": 0}], name="half", engine="ray", failed="keep")
-        assert failed["error"][0] == "ValueError: gave up half-way"
-        product = {"shared": {"weight": 4}, "fingerprint": "four", "name": "shared", "engine": "ray"}
-        assert sweep(weighed, [{"x": 2}], **product)["product"][0] == 8
-        met = sweep(meeting, [{"x": x, "place": str(tmp_path)} for x in range(2)], name="met", engine="ray")
-        assert met["present"].tolist() == [2, 2], "two workers did not run at the same time"
-    finally:
-        ray.shutdown()
-
-
-def test_ray_missing_says_what_to_install(monkeypatch):
-    monkeypatch.setitem(sys.modules, "ray", None)
-    with pytest.raises(ValueError, match=r"nunchi\[ray\]"):
-        sweep(counted, [{"x": 1, "calls": "c"}], name="ray", engine="ray")

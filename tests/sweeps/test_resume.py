@@ -1,0 +1,139 @@
+"""Trainings that are killed in the middle of a sweep go on from their checkpoint, to the same bytes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from helpers.learning import checkpointing
+from helpers.sweeps import sweep
+
+TEXTS = [
+    f"{name}는 {place}에서 {number}년에 {verb}"
+    for name in ("민수", "영희", "철수") for place in ("서울", "부산", "대구")
+    for number in (1998, 2004) for verb in ("태어났다", "일했다")
+]  # fmt: skip
+NETWORK = {"vocabulary": 200, "hidden": 16, "epochs": 30, "batch_rows": 4}
+
+
+def relations(parent):
+    from helpers.relations.experiment import load_splits, train_and_score
+
+    config = {"tokenizer": "train:wordpiece", "vocab_size": 300, "hidden": 16, "epochs": 6, "batch_rows": 4}
+    return train_and_score, config, {"splits": load_splits("sample", train_rows=120, dev_rows=20)}
+
+
+def entities(parent):
+    from helpers.entities.experiment import encode_parts, train_tagger
+    from helpers.entities.results import load_parts
+
+    parts = load_parts("sample", train_rows=60, dev_rows=20, valid_share=0.2, seed=0)
+    config = {
+        "encoder": "bilstm", "tokenizer": "train:character", "hidden": 16, "layers": 1, "bigrams": 64,
+        "dropout": 0.1, "peak_lr": 0.01, "schedule": "linear", "epochs": 5, "batch_rows": 4, "seed": 1,
+        "outside_weight": 1.0, "frozen": False,
+        "averages": {"swa_start": 2, "ema_decay": 0.5, "lawa_last": 2},
+    }  # fmt: skip
+    encodings = encode_parts(parts, [config["tokenizer"]], size=300)
+    return train_tagger, config, {"parts": parts, "encodings": encodings}
+
+
+def multilabel(parent):
+    import numpy as np
+
+    from helpers.multilabel.experiment import Network, described, score_left_out
+
+    labels = np.array([["서울" in text, "1998" in text] for text in TEXTS], dtype=int)
+    config = {"model": described(Network(**NETWORK)), "without": [0], "seed": 0}
+    return score_left_out, config, {"texts": TEXTS, "labels": labels, "assigned": np.arange(len(TEXTS)) % 4}
+
+
+def spans(parent):
+    import numpy as np
+
+    from helpers.multilabel.experiment import Network, described
+    from helpers.multilabel.spans import tag_left_out
+
+    marked = [[(0, 2)] if "서울" in text else [] for text in TEXTS]
+    config = {"model": described(Network(**NETWORK)), "without": [0], "seed": 0}
+    return tag_left_out, config, {"texts": TEXTS, "spans": marked, "assigned": np.arange(len(TEXTS)) % 4}
+
+
+def masked_lm(parent):
+    from helpers.coreference.experiment import build_base
+
+    config = {
+        "model": "deberta-v2", "tokenizer": "train:wordpiece", "vocabulary": 200, "hidden": 32, "layers": 1,
+        "base_epochs": 20, "base_lr": 1e-3, "batch_rows": 2, "length": 32, "max_length": 32,
+        "mask_rate": 0.15, "seed": 0,
+    }  # fmt: skip
+    return build_base, config, {"documents": DOCUMENTS}
+
+
+def continued_masked_lm(parent):
+    """The run that keeps the weights of every half epoch."""
+    from helpers.coreference.experiment import continue_run
+    from helpers.learning import encoders
+    from helpers.text.tokenizers import train_tokenizer
+
+    tokenizer = train_tokenizer("wordpiece", TEXTS, size=200)
+    size = {"vocab_size": len(tokenizer), "hidden": 32, "layers": 1, "max_length": 32}
+    encoders.masked_lm("deberta-v2", pad_id=tokenizer.pad_token_id, **size).save_pretrained(parent)
+    tokenizer.save_pretrained(parent)
+    config = {
+        "experiment": "mlm_v2", "parent": str(parent), "length": 32, "epochs": 20, "peak_lr": 1e-3,
+        "batch_rows": 2, "mask_rate": 0.15, "seed": 0,
+    }  # fmt: skip
+    return continue_run, config, {"documents": DOCUMENTS, "items": None}
+
+
+DOCUMENTS = [{"id": str(at), "text": ". ".join(TEXTS[at::6]) + "."} for at in range(6)]
+CASES = {
+    case.__name__: case for case in (relations, entities, multilabel, spans, masked_lm, continued_masked_lm)
+}
+TIMES = ["seconds", "folder", "resumed_from", "examples_per_second"]
+
+
+def run(case: str, parent: Path):
+    """Sweep over one configuration; save at almost every step, for a test cannot wait."""
+    function, config, shared = CASES[case](parent)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(checkpointing, "SHORTEST", 0.0)
+        patch.setattr(checkpointing, "SHARE", 0.5)
+        return sweep(function, [config], name=case, shared=shared, fingerprint=case, workers=1)
+
+
+def kill_in_the_middle(case: str, parent: Path, cache: Path, root: Path) -> None:
+    code = f"from tests.sweeps.test_resume import *; run({case!r}, Path({str(parent)!r}))"
+    environment = os.environ | {"NUNCHI_CACHE": str(cache), "PYTHONPATH": str(root)}
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=root, env=environment)
+    while not list(cache.glob(f"sweeps/{case}/*.part/files/checkpoints/step-*")):
+        assert process.poll() is None, "it ended before it had saved anything"
+        time.sleep(0.005)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def contents(folder: str) -> dict[str, bytes]:
+    files = [path for path in Path(folder).rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", CASES)
+def test_a_killed_training_goes_on_to_the_same_bytes(case, tmp_path, root, monkeypatch, capsys):
+    monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path / "undisturbed"))
+    wanted = run(case, tmp_path / "parent")
+    kill_in_the_middle(case, tmp_path / "parent", tmp_path / "cache", root)
+    monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path / "cache"))
+    again = run(case, tmp_path / "parent")
+    assert wanted["resumed_from"][0] == 0 and again["resumed_from"][0] > 0
+    assert f"{case}: went on from step {again['resumed_from'][0]} of" in capsys.readouterr().out
+    assert again.drop(columns=TIMES, errors="ignore").equals(wanted.drop(columns=TIMES, errors="ignore"))
+    assert contents(again["folder"][0]) == contents(wanted["folder"][0])
+    assert not any(name.startswith("checkpoints/") for name in contents(again["folder"][0]))
+    assert not list(tmp_path.glob("*/sweeps/*/*.part"))
