@@ -4,6 +4,7 @@ Two functions for `sweeps`. Both leave `checkpoint-<step>` folders, each complet
 rows a curriculum has is in `curricula`; evaluation is in `scoring`.
 """
 
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -118,9 +119,9 @@ def continue_run(*, documents: Sequence[Mapping], items, folder: Path, **setting
     rows = training_rows(config.curriculum, words, documents=documents, items=items, length=config.length)
     snapshots = Snapshots(folder / "checkpoints" / "snapshots", every=Every(epochs=0.5))
     fitted = _fit(network, rows, words, config, folder=folder, observers=[snapshots])
-    for snapshot in snapshots.folders():  # moved only when complete: a killed run leaves no half of one
-        words.save_pretrained(snapshot)
-        snapshot.rename(folder / snapshot.name)
+    for snapshot in snapshots.folders():  # copied: a call that is killed here goes on with the original
+        shutil.copytree(snapshot, folder / snapshot.name)
+        words.save_pretrained(folder / snapshot.name)
     return {
         "rows": len(rows),
         "steps": fitted.steps,
@@ -143,5 +144,4 @@ def _fit(network, rows: list[dict], words, config: MaskedLMConfig, *, folder: Pa
             observers=observers,
             folder=folder / "checkpoints",
             transform=masking(words, rate=config.mask_rate),
-            progress=None,
         )

@@ -152,7 +152,6 @@ def train_tagger(
         evaluate=lambda net: {"f1": score(net)},
         observers=list(observers.values()),
         folder=folder / "checkpoints",
-        progress=None,
     )
     _write_predictions(folder, model, _readings(model, observers, score), data)
     with averaging.applied(model, observers["swa"].weights() if observers else {}):

@@ -158,7 +158,7 @@ def fit_network(
         {"input_ids": ids, "labels": y.astype(float).tolist()}
         for ids, y in zip(encode(texts), labels, strict=True)
     ]
-    fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints", progress=None)
+    fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints")
 
     def predict(unseen: Sequence[str]) -> NDArray:
         logits = loop.predict(net, [{"input_ids": ids} for ids in encode(unseen)])

@@ -52,7 +52,7 @@ def fit_tagger(
         mask = mask_of(marked, len(text))
         pieces = windows(encoded, config.max_tokens)
         rows += [{"input_ids": piece.input_ids, "labels": token_labels(piece, mask)} for piece in pieces]
-    fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints", progress=None)
+    fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints")
 
     def predict(unseen: Sequence[str]) -> list[NDArray]:
         encoded = encode_with_offsets(tokenizer, unseen)

@@ -8,7 +8,7 @@ import contextlib
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ def ray_tasks(take: Take, *, shared: Mapping[str, object]) -> Iterator[tuple[Job
     """Run jobs as Ray tasks, each on a core, and on a GPU where the cluster has any."""
     ray = _connected()
     common, put, busy = ray.put(dict(shared)), _put_once(ray), {}
+    held = {name for value in shared.values() if isinstance(value, Mapping) for name in value}
     try:
         while True:
             resources = ray.cluster_resources()  # read again: an autoscaling cluster grows
             gpus = int(resources.get("GPU", 0))
             task = ray.remote(num_cpus=1, num_gpus=1 if gpus else 0, max_retries=0)(_run)
             while len(busy) < (gpus or int(resources.get("CPU", 1))) and (job := take()) is not None:
-                busy[task.remote(packed(job, put), common)] = job
+                busy[task.remote(packed(job, put, held), common)] = job
             if not busy:
                 return
             for reference in ray.wait(list(busy))[0]:
@@ -71,11 +72,14 @@ class Parcel:
     content: Any
 
 
-def packed(job: Job, put: Callable[[Path], Any]) -> Job:
-    """Return the job as it is sent: parcels for paths, and its folder and log relative to a node's own."""
+def packed(job: Job, put: Callable[[Path], Any], held: Collection = ()) -> Job:
+    """Return the job as it is sent: parcels for paths, and its folder and log relative to a node's own.
+
+    A value in `held` is the name of something that all calls share, such as a tokenizer: it stays a name.
+    """
 
     def change(leaf: Any) -> Any:
-        path = files.located(leaf)
+        path = None if leaf in held else files.located(leaf)
         return Parcel(path.name, files.digest(path), put(path)) if path else leaf
 
     config = files.replaced(job.config, change)
