@@ -12,6 +12,7 @@ import numpy as np
 from helpers.corpora.labels import NO_RELATION, RELATIONS
 
 BLOCKED = -1e4  # minus infinity that still multiplies: exp(BLOCKED) is 0 in float32 and float64
+KINDS = ("prefix", "pair", "prior")  # see `learn`
 PREFIX = {"PER": "per", "ORG": "org"}
 Pair = tuple[str, str]
 
@@ -45,6 +46,14 @@ def type_pairs(rows) -> list[Pair]:
     ]
 
 
+def learn(kind: str, train) -> TypeConstraint:
+    """Take one of KINDS from training rows: the mask of prefixes or of pairs, or the log prior."""
+    pairs, gold = type_pairs(train), train["label"][:]
+    if kind == "prefix":
+        return prefix_constraint(pairs)
+    return learned_constraint(pairs, gold) if kind == "pair" else log_prior(pairs, gold)
+
+
 def prefix_constraint(pairs: Sequence[Pair]) -> TypeConstraint:
     """Allow a person per:… and an organisation org:…, for every pair that occurs in `pairs`."""
     return TypeConstraint(
@@ -74,28 +83,6 @@ def log_prior(pairs: Sequence[Pair], gold: Sequence[int], *, smoothing: float = 
 def blocked(gold: Sequence[int], bias: np.ndarray) -> np.ndarray:
     """Tell which rows can no longer be right: (n,) bool, the ceiling that a mask puts on recall."""
     return bias[np.arange(len(gold)), np.asarray(gold)] <= BLOCKED
-
-
-def blocked_table(train, dev, *, thresholds: Sequence[int] = (1, 2, 5, 10, 20)):
-    """Count the dev rows whose gold label a mask blocks, with and without the fallback for unseen pairs."""
-    import pandas as pd
-
-    pairs, gold, dev_pairs = type_pairs(train), train["label"][:], type_pairs(dev)
-    masks = {"prefix": prefix_constraint(pairs)}
-    masks |= {f"pair seen ≥ {k}": learned_constraint(pairs, gold, at_least=k) for k in thresholds}
-    rows = [
-        {
-            "mask": name,
-            "blocked": int(blocked(dev["label"][:], mask.bias(dev_pairs)).sum()),
-            "blocked_without_fallback": int(
-                blocked(dev["label"][:], mask.without_fallback().bias(dev_pairs)).sum()
-            ),
-            "labels_allowed": float((mask.bias(dev_pairs) > BLOCKED).sum(axis=1).mean()),
-            "dev_rows": len(dev),
-        }
-        for name, mask in masks.items()
-    ]
-    return pd.DataFrame(rows)
 
 
 def _mask(allowed: Sequence[bool]) -> np.ndarray:
