@@ -73,7 +73,7 @@ def differences(
     frame = pd.DataFrame(
         [{"system": a, "than": b, **_difference(gold, runs[a], runs[b], clusters)} for a, b in pairs]
     )
-    frame["p_holm"] = holm(frame["p"])
+    frame["p_holm"] = holm(frame["p"].tolist())
     frame["real"] = frame["p_holm"] < 0.05
     return frame.sort_values("p_holm", ignore_index=True)
 
@@ -102,7 +102,9 @@ def percent(hits: np.ndarray, *, clusters: Sequence | None = None) -> Interval:
     return bootstrap(np.column_stack([100 * hits, np.ones(len(hits))]), clusters=clusters)
 
 
-def combined(value: float, *, row_se: float, seed_values: Sequence[float]) -> tuple[Interval, float]:
+def combined(
+    value: float, *, row_se: float, seed_values: Sequence[float] | np.ndarray
+) -> tuple[Interval, float]:
     """Join sampling error over rows with spread over seeds: a 95 % interval and the p-value against 0.
 
     Variances add up; Satterthwaite's degrees of freedom say how far the handful of seeds can be trusted. One

@@ -31,7 +31,7 @@ class TypeConstraint:
     def bias(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Look the rows' biases up: (n, 30)."""
         unseen = np.full(len(RELATIONS), self.unseen)
-        return np.stack([self.biases.get(tuple(pair), unseen) for pair in pairs])
+        return np.stack([self.biases.get(pair, unseen) for pair in pairs])
 
     def without_fallback(self) -> "TypeConstraint":
         """Block every label of an unseen pair: the published rule, as a control."""
@@ -85,7 +85,7 @@ def blocked(gold: Sequence[int], bias: np.ndarray) -> np.ndarray:
     return bias[np.arange(len(gold)), np.asarray(gold)] <= BLOCKED
 
 
-def _mask(allowed: Sequence[bool]) -> np.ndarray:
+def _mask(allowed: Sequence[bool] | np.ndarray) -> np.ndarray:
     bias = np.where(allowed, 0.0, BLOCKED)
     bias[NO_RELATION] = 0.0
     return bias
@@ -96,5 +96,5 @@ def _counts(pairs: Sequence[Pair], gold: Sequence[int]) -> dict[Pair, np.ndarray
         raise ValueError(f"{len(pairs)} type pairs for {len(gold)} labels; take both from the same rows")
     counts: dict[Pair, np.ndarray] = {}
     for pair, label in zip(pairs, gold, strict=True):
-        counts.setdefault(tuple(pair), np.zeros(len(RELATIONS)))[label] += 1
+        counts.setdefault(pair, np.zeros(len(RELATIONS)))[label] += 1
     return counts

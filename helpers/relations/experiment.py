@@ -90,16 +90,16 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
         draw=_drawer(config, splits),
         progress=None,
     )
-    logits = {split: np.stack(loop.predict(model, features[split])) for split in ("valid", "dev")}
-    np.savez_compressed(folder / "logits.npz", **logits)
+    valid, dev = (np.stack(loop.predict(model, features[split])) for split in ("valid", "dev"))
+    np.savez_compressed(folder / "logits.npz", valid=valid, dev=dev)
     if config.keep_model:
         model.save_pretrained(folder / "model")
         tokenizer.save_pretrained(folder / "model")
-    gold, dev = splits.dev["label"][:], logits["dev"].astype(float)
+    gold, pred = splits.dev["label"][:], dev.argmax(axis=1)
     return {
-        "micro_f1": micro_f1(gold, dev.argmax(axis=1)),
-        "auprc": auprc(gold, softmax(dev, axis=1)),
-        "accuracy": 100 * float(np.mean(dev.argmax(axis=1) == np.asarray(gold))),
+        "micro_f1": micro_f1(gold, pred),
+        "auprc": auprc(gold, softmax(dev.astype(float), axis=1)),
+        "accuracy": 100 * float(np.mean(pred == np.asarray(gold))),
         "valid_f1": result.best_metric,
         "valid_loss": min(row["valid_loss"] for row in result.history if "valid_loss" in row),
         "best_step": result.best_step,
@@ -144,8 +144,14 @@ def encode_rows(rows: Iterable[dict], tokenizer, *, scheme: str, max_length: int
 
 def build(config: RelationConfig, tokenizer, gold: list[int]) -> encoders.Classifier:
     """Put a relation head on the encoder that the config names; `gold` gives the class weights."""
-    size = {"hidden": config.hidden, "layers": config.layers, "max_length": config.max_length}
-    encoder = encoders.build_encoder(config.model, tokenizer, seed=config.seed, **size)
+    encoder = encoders.build_encoder(
+        config.model,
+        tokenizer,
+        seed=config.seed,
+        hidden=config.hidden,
+        layers=config.layers,
+        max_length=config.max_length,
+    )
     power = config.class_weight_power
     weights = imbalance.class_weights(gold, power=power) if power else None
     model = encoders.classifier(

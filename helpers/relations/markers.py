@@ -156,7 +156,12 @@ def mark(
     starts = (placed[0].at, placed[1].at) if parts.prefix[0] else (placed[first].at, placed[second].at)
     ranges = [(placed[i].at, placed[i + 1].at + len(placed[i + 1].added)) for i in (first, second)]
     return MarkedSentence(
-        text, *starts, *ranges, tuple(edit for edit in placed if edit.added or edit.removed)
+        text,
+        subject_start=starts[0],
+        object_start=starts[1],
+        subject=ranges[0],
+        object=ranges[1],
+        edits=tuple(edit for edit in placed if edit.added or edit.removed),
     )
 
 
@@ -169,9 +174,10 @@ def mark_row(row: dict, *, scheme: str) -> MarkedSentence:
     subject, object = row["subject_entity"], row["object_entity"]
     places = [(subject["start_idx"], subject["end_idx"] + 1), (object["start_idx"], object["end_idx"] + 1)]
     if scheme == FIRST_MATCH:
-        places = legacy_first_match(row["sentence"], subject["word"], object["word"])
-        if None in places or max(places)[0] < min(places)[1]:
+        first, second = legacy_first_match(row["sentence"], subject["word"], object["word"])
+        if first is None or second is None or max(first, second)[0] < min(first, second)[1]:
             return MarkedSentence(row["sentence"], 0, 0, (0, 1), (0, 1), ())
+        places = [first, second]
     return mark(
         row["sentence"], *places, scheme=scheme, subject_type=subject["type"], object_type=object["type"]
     )
@@ -290,4 +296,4 @@ def _apply(sentence: str, edits: list[tuple[int, int, str]]) -> tuple[str, list[
 def _touching(offsets: np.ndarray, ranges: list[tuple[int, int]]) -> np.ndarray:
     """Tell for each token whether it shares a character with one of the ranges."""
     starts, ends = np.array(ranges, dtype=int).reshape(-1, 2).T
-    return ((offsets[:, :1] < ends) & (offsets[:, 1:] > starts)).any(axis=1)
+    return np.any((offsets[:, :1] < ends) & (offsets[:, 1:] > starts), axis=1)

@@ -47,7 +47,7 @@ def draw(predict, rows: Sequence[dict]):
     for row in rows:
         words, effects, label = word_effects(predict, row)
         pair = f"{row['subject_entity']['word']} → {row['object_entity']['word']}"
-        drawn.append(highlight.weights(words, effects, caption=f"{pair}: {RELATIONS[label]} ·"))
+        drawn.append(highlight.weights(words, effects.tolist(), caption=f"{pair}: {RELATIONS[label]} ·"))
     return highlight.stack(drawn)
 
 
@@ -59,7 +59,7 @@ def counterfactuals(predict, rows: Sequence[dict], *, seed: int = 0) -> pd.DataF
     """
     rng = np.random.default_rng(seed)
     rows = list(rows)
-    changes = {
+    changes: dict[str, Sequence[dict | None]] = {
         "markers on another pair": _other_pairs(rows),
         "other types": [_retyped(row, rng) for row in rows],
         "roles swapped": [_swapped(row) for row in rows],
@@ -100,7 +100,8 @@ class Predictor:
 def load_predictor(folder: str | Path, config: RelationConfig) -> Predictor:
     """Load the model that a run of `config` with `keep_model` left in its folder."""
     saved = Path(folder) / "model"
-    return Predictor(encoders.load_classifier(saved).eval(), load_tokenizer(str(saved)), config)
+    with encoders.quiet():  # the tokenizer's loader does not know the type of the model beside it
+        return Predictor(encoders.load_classifier(saved).eval(), load_tokenizer(str(saved)), config)
 
 
 def _words(sentence: str) -> list[tuple[int, int]]:

@@ -22,8 +22,8 @@ def load_grid() -> pd.DataFrame:
         frame = pd.read_csv(file).sort_values("micro_f1", ascending=False, ignore_index=True)
     frame["model"] = frame["model"].str.replace("monologg/", "").str.replace("-discriminator", "")
     frame["micro_f1"] = [
-        noise_band(row.micro_f1, accuracy=row.accuracy)
-        for row in frame[["micro_f1", "accuracy"]].itertuples()
+        noise_band(f1, accuracy=accuracy)
+        for f1, accuracy in zip(frame["micro_f1"], frame["accuracy"], strict=True)
     ]
     return frame
 
