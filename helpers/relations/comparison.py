@@ -5,68 +5,64 @@ resampled in whole sentences; seeds are replicated. An interval here holds both,
 explains the difference.
 """
 
+import time
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
 import pandas as pd
+from datasets import Dataset
 from scipy.special import softmax
 
+from helpers.relations.baselines import BASELINES
 from helpers.relations.scores import auprc, auprc_resamples, f1_of_counts, relation_counts
-from helpers.statistics import Interval, bootstrap, holm, resamples
+from helpers.statistics import Interval, bootstrap, holm, paired_bootstrap, resamples
 
 Runs = Mapping[str, Sequence[np.ndarray]]
 """Name of a system → logits (n, 30) of each of its seeds, all on the same rows."""
 
-HEADINGS = {
-    "micro_f1": "micro-F1",
-    "auprc": "AUPRC",
-    "row_se": "rows, SE",
-    "seed_sd": "seeds, SD",
-    "than": "minus",
-    "p_holm": "p, Holm",
-    "examples_per_second": "rows/s",
-}
-
 
 def score_probs(
-    gold: Sequence[int],
-    probs: np.ndarray,
-    *,
-    clusters: Sequence | None = None,
-    samples: int = 200,
-    seed: int = 0,
+    gold: Sequence[int], probs: np.ndarray, *, clusters: Sequence | None = None
 ) -> dict[str, Interval]:
     """Give micro-F1 and AUPRC of one system's probabilities (n, 30), each with a 95 % interval over rows."""
     counts = relation_counts(gold, np.argmax(probs, axis=1))
-    areas = auprc_resamples(gold, probs, samples=samples, clusters=clusters, seed=seed).mean(axis=1)
+    areas = auprc_resamples(gold, probs, clusters=clusters).mean(axis=1)
     return {
-        "micro_f1": bootstrap(counts, f1_of_counts, clusters=clusters, seed=seed),
+        "micro_f1": bootstrap(counts, f1_of_counts, clusters=clusters),
         "auprc": _centred(auprc(gold, probs), areas),
     }
 
 
-def rank(
-    gold: Sequence[int], runs: Runs, *, clusters: Sequence | None = None, samples: int = 500
-) -> pd.DataFrame:
+def score_baselines(train: Dataset, dev: Dataset) -> pd.DataFrame:
+    """Score every baseline on dev: a frame of system, micro_f1 and auprc with 95 % intervals, and seconds."""
+    rows = []
+    for name, baseline in BASELINES.items():
+        start = time.perf_counter()
+        probs = baseline(train, dev)
+        seconds = time.perf_counter() - start
+        rows.append({"system": name, **score_probs(dev["label"][:], probs), "seconds": seconds})
+    return pd.DataFrame(rows)
+
+
+def beside_baselines(ranked: pd.DataFrame, simple: pd.DataFrame, *, seconds: float) -> pd.DataFrame:
+    """Put the best of a ranking, which took `seconds` to train, beside the baselines, best first."""
+    frame = pd.concat([simple, ranked.head(1).assign(seconds=seconds)[simple.columns]], ignore_index=True)
+    return _best_first(frame)
+
+
+def rank(gold: Sequence[int], runs: Runs, *, clusters: Sequence | None = None) -> pd.DataFrame:
     """Rank systems by their mean micro-F1 over seeds, best first.
 
     `micro_f1` is an Interval over rows and seeds; `row_se` and `seed_sd` say where its width comes from, and
     `auprc` has an interval over rows.
     """
-    frame = pd.DataFrame(
-        [{"system": name, **_summary(gold, logits, clusters, samples)} for name, logits in runs.items()]
-    )
-    return frame.sort_values("micro_f1", key=lambda column: [-f1.value for f1 in column], ignore_index=True)
+    rows = [{"system": name, **_summary(gold, logits, clusters)} for name, logits in runs.items()]
+    return _best_first(pd.DataFrame(rows))
 
 
 def differences(
-    gold: Sequence[int],
-    runs: Runs,
-    *,
-    reference: str | None = None,
-    clusters: Sequence | None = None,
-    samples: int = 2000,
+    gold: Sequence[int], runs: Runs, *, reference: str | None = None, clusters: Sequence | None = None
 ) -> pd.DataFrame:
     """Compare systems in pairs on the same rows and seeds: every pair, or each with `reference`.
 
@@ -74,16 +70,41 @@ def differences(
     it is below .05.
     """
     pairs = [(name, reference) for name in runs if name != reference] if reference else combinations(runs, 2)
-    rows = [
-        {"system": a, "than": b, **_difference(gold, runs[a], runs[b], clusters, samples)} for a, b in pairs
-    ]
-    frame = pd.DataFrame(rows)
-    frame["p_holm"] = holm(frame["p"])
+    frame = pd.DataFrame(
+        [{"system": a, "than": b, **_difference(gold, runs[a], runs[b], clusters)} for a, b in pairs]
+    )
+    frame["p_holm"] = holm(frame["p"].tolist())
     frame["real"] = frame["p_holm"] < 0.05
     return frame.sort_values("p_holm", ignore_index=True)
 
 
-def combined(value: float, *, row_se: float, seed_values: Sequence[float]) -> tuple[Interval, float]:
+def adjustments(
+    gold: Sequence[int], adjusted: Mapping[str, np.ndarray], *, clusters: Sequence | None = None
+) -> pd.DataFrame:
+    """Score versions of one run's logits (n, 30), changed after training, and compare each with the first.
+
+    `difference` is micro-F1 of a version minus the first's on the same rows; p-values are not adjusted.
+    """
+    counts = {name: relation_counts(gold, logits.argmax(axis=1)) for name, logits in adjusted.items()}
+    first = next(iter(counts))
+    rows = []
+    for name, logits in adjusted.items():
+        gain = paired_bootstrap(counts[first], counts[name], f1_of_counts, clusters=clusters)
+        compared = {"difference": None, "p": None} if name == first else gain._asdict()
+        rows.append(
+            {"system": name, **score_probs(gold, softmax(logits, axis=1), clusters=clusters), **compared}
+        )
+    return pd.DataFrame(rows)
+
+
+def percent(hits: np.ndarray, *, clusters: Sequence | None = None) -> Interval:
+    """Give the share of `hits` (n,), 0 to 1 each, in percent with a 95 % interval over rows."""
+    return bootstrap(np.column_stack([100 * hits, np.ones(len(hits))]), clusters=clusters)
+
+
+def combined(
+    value: float, *, row_se: float, seed_values: Sequence[float] | np.ndarray
+) -> tuple[Interval, float]:
     """Join sampling error over rows with spread over seeds: a 95 % interval and the p-value against 0.
 
     Variances add up; Satterthwaite's degrees of freedom say how far the handful of seeds can be trusted. One
@@ -101,10 +122,15 @@ def combined(value: float, *, row_se: float, seed_values: Sequence[float]) -> tu
     return Interval(value, value - half, value + half), float(2 * t.sf(abs(value) / variance**0.5, freedom))
 
 
-def _summary(gold: Sequence[int], logits: Sequence[np.ndarray], clusters, samples: int) -> dict:
+def _best_first(frame: pd.DataFrame) -> pd.DataFrame:
+    order = np.argsort([-interval.value for interval in frame["micro_f1"]], kind="stable")
+    return frame.iloc[order].reset_index(drop=True)
+
+
+def _summary(gold: Sequence[int], logits: Sequence[np.ndarray], clusters) -> dict:
     counts = _counts(gold, logits)
     values = f1_of_counts(counts.sum(axis=0))
-    row_se = float(_resampled(counts, clusters, samples).mean(axis=1).std())
+    row_se = float(_resampled(counts, clusters, 500).mean(axis=1).std())
     (value, low, high), _ = combined(float(values.mean()), row_se=row_se, seed_values=values)
     probs = [softmax(one, axis=1) for one in logits]
     areas = np.mean([auprc_resamples(gold, one, clusters=clusters).mean(axis=1) for one in probs], axis=0)
@@ -126,14 +152,12 @@ def _centred(value: float, draws: np.ndarray) -> Interval:
     return Interval(value, float(value + low - middle), float(value + high - middle))
 
 
-def _difference(
-    gold: Sequence[int], a: Sequence[np.ndarray], b: Sequence[np.ndarray], clusters, samples: int
-) -> dict:
+def _difference(gold: Sequence[int], a: Sequence[np.ndarray], b: Sequence[np.ndarray], clusters) -> dict:
     if len(a) != len(b):
         raise ValueError(f"compared systems need the same seeds, got {len(a)} and {len(b)} runs")
     counts = np.concatenate([_counts(gold, a), _counts(gold, b)], axis=1)
     first, second = np.split(f1_of_counts(counts.sum(axis=0)), 2)
-    drawn = np.stack(np.split(_resampled(counts, clusters, samples), 2, axis=1)).mean(axis=2)
+    drawn = np.stack(np.split(_resampled(counts, clusters, 2000), 2, axis=1)).mean(axis=2)
     value, row_se = float((first - second).mean()), float((drawn[0] - drawn[1]).std())
     difference, p = combined(value, row_se=row_se, seed_values=first - second)
     return {"difference": difference, "p": p}

@@ -12,6 +12,7 @@ import numpy as np
 from helpers.corpora.labels import NO_RELATION, RELATIONS
 
 BLOCKED = -1e4  # minus infinity that still multiplies: exp(BLOCKED) is 0 in float32 and float64
+KINDS = ("prefix", "pair", "prior")  # see `learn`
 PREFIX = {"PER": "per", "ORG": "org"}
 Pair = tuple[str, str]
 
@@ -30,7 +31,7 @@ class TypeConstraint:
     def bias(self, pairs: Sequence[Pair]) -> np.ndarray:
         """Look the rows' biases up: (n, 30)."""
         unseen = np.full(len(RELATIONS), self.unseen)
-        return np.stack([self.biases.get(tuple(pair), unseen) for pair in pairs])
+        return np.stack([self.biases.get(pair, unseen) for pair in pairs])
 
     def without_fallback(self) -> "TypeConstraint":
         """Block every label of an unseen pair: the published rule, as a control."""
@@ -43,6 +44,14 @@ def type_pairs(rows) -> list[Pair]:
         (subject["type"], object["type"])
         for subject, object in zip(rows["subject_entity"][:], rows["object_entity"][:], strict=True)
     ]
+
+
+def learn(kind: str, train) -> TypeConstraint:
+    """Take one of KINDS from training rows: the mask of prefixes or of pairs, or the log prior."""
+    pairs, gold = type_pairs(train), train["label"][:]
+    if kind == "prefix":
+        return prefix_constraint(pairs)
+    return learned_constraint(pairs, gold) if kind == "pair" else log_prior(pairs, gold)
 
 
 def prefix_constraint(pairs: Sequence[Pair]) -> TypeConstraint:
@@ -76,29 +85,7 @@ def blocked(gold: Sequence[int], bias: np.ndarray) -> np.ndarray:
     return bias[np.arange(len(gold)), np.asarray(gold)] <= BLOCKED
 
 
-def blocked_table(train, dev, *, thresholds: Sequence[int] = (1, 2, 5, 10, 20)):
-    """Count the dev rows whose gold label a mask blocks, with and without the fallback for unseen pairs."""
-    import pandas as pd
-
-    pairs, gold, dev_pairs = type_pairs(train), train["label"][:], type_pairs(dev)
-    masks = {"prefix": prefix_constraint(pairs)}
-    masks |= {f"pair seen ≥ {k}": learned_constraint(pairs, gold, at_least=k) for k in thresholds}
-    rows = [
-        {
-            "mask": name,
-            "blocked": int(blocked(dev["label"][:], mask.bias(dev_pairs)).sum()),
-            "blocked_without_fallback": int(
-                blocked(dev["label"][:], mask.without_fallback().bias(dev_pairs)).sum()
-            ),
-            "labels_allowed": float((mask.bias(dev_pairs) > BLOCKED).sum(axis=1).mean()),
-            "dev_rows": len(dev),
-        }
-        for name, mask in masks.items()
-    ]
-    return pd.DataFrame(rows)
-
-
-def _mask(allowed: Sequence[bool]) -> np.ndarray:
+def _mask(allowed: Sequence[bool] | np.ndarray) -> np.ndarray:
     bias = np.where(allowed, 0.0, BLOCKED)
     bias[NO_RELATION] = 0.0
     return bias
@@ -109,5 +96,5 @@ def _counts(pairs: Sequence[Pair], gold: Sequence[int]) -> dict[Pair, np.ndarray
         raise ValueError(f"{len(pairs)} type pairs for {len(gold)} labels; take both from the same rows")
     counts: dict[Pair, np.ndarray] = {}
     for pair, label in zip(pairs, gold, strict=True):
-        counts.setdefault(tuple(pair), np.zeros(len(RELATIONS)))[label] += 1
+        counts.setdefault(pair, np.zeros(len(RELATIONS)))[label] += 1
     return counts

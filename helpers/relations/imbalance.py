@@ -1,6 +1,6 @@
 """One label covers most rows, and not the same share in training and in use: weights, draws, priors.
 
-Everything is about single-label rows over RELATIONS. Thresholds for multi-label scores are in `thresholds`.
+Everything is about rows with one label out of RELATIONS.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ def label_shares(gold: Sequence[int], *, smoothing: float = 1.0) -> np.ndarray:
     return counts / counts.sum()
 
 
-def class_weights(gold: Sequence[int], *, power: float = 0.5) -> list[float]:
+def class_weights(gold: Sequence[int], *, power: float) -> list[float]:
     """Weigh labels by share ** -power, scaled so that the mean weight over rows is 1.
 
     0 leaves the loss alone, 1 gives every class the same total weight.
@@ -26,22 +26,21 @@ def class_weights(gold: Sequence[int], *, power: float = 0.5) -> list[float]:
     return (weights / weights[np.asarray(gold)].mean()).tolist()
 
 
-def hard_negative_weights(gold: Sequence[int], probs: np.ndarray, *, strength: float = 1.0) -> np.ndarray:
+def hard_negative_weights(gold: Sequence[int], probs: np.ndarray) -> np.ndarray:
     """Weigh rows for sampling: (n,), mean 1 over the no_relation rows, 1 for every relation.
 
     `probs` (n, 30) come from a model that did not train on these rows. A negative counts
-    ((1 - p(no_relation)) / mean) ** strength: the more it looks like a relation, the more often it is drawn.
+    (1 - p(no_relation)) / mean: the more it looks like a relation, the more often it is drawn.
     """
-    gold, weights = np.asarray(gold), np.ones(len(gold))
-    negative = gold == NO_RELATION
+    weights, negative = np.ones(len(gold)), np.asarray(gold) == NO_RELATION
     if negative.any():
-        doubt = np.clip(1 - np.asarray(probs)[negative, NO_RELATION], 1e-6, 1) ** strength
+        doubt = np.clip(1 - np.asarray(probs)[negative, NO_RELATION], 1e-6, 1)
         weights[negative] = doubt / doubt.mean()
     return weights
 
 
 def draw_by_weight(weights: np.ndarray, *, seed: int = 0) -> Callable[[int], np.ndarray]:
-    """Return a drawer for `training.fit`: epoch → as many rows as there are, each about `weight` times.
+    """Return a drawer for `loop.fit`: epoch → as many rows as there are, each about `weight` times.
 
     Systematic sampling: a row of weight 2.5 comes two or three times, one of weight 1 exactly once.
     """

@@ -86,6 +86,7 @@ _SCHEMES = {
     "legacy-prefix": Scheme(prefix=("[E1-UNK]<SUBJ>[/E1] ", "[E2-UNK]<OBJ>[/E2] ")),
 }
 SCHEMES = tuple(_SCHEMES)
+FIRST_MATCH = "legacy-first-match"  # typed-punct where the study's search finds the words; see `mark_row`
 
 
 @dataclass(frozen=True)
@@ -137,13 +138,14 @@ def mark(
     '@세종@은 #조선#의 왕'
     """
     _check(sentence, subject, object)
-    parts, fields = (
-        scheme_parts(scheme),
-        {"subject": sentence[slice(*subject)], "object": sentence[slice(*object)]},
-    )
-    fields["with_"] = _with(fields["subject"])
-    fields["subject_type"] = _type_word(parts, subject_type, scheme)
-    fields["object_type"] = _type_word(parts, object_type, scheme)
+    parts, words = scheme_parts(scheme), (sentence[slice(*subject)], sentence[slice(*object)])
+    fields = {
+        "subject": words[0],
+        "object": words[1],
+        "with_": _with(words[0]),
+        "subject_type": _type_word(parts, subject_type, scheme),
+        "object_type": _type_word(parts, object_type, scheme),
+    }
     edits = [(0, 0, part) for part in parts.prefix]
     for span in sorted((subject, object)):
         opening, closing = parts.subject if span == subject else parts.object
@@ -154,15 +156,38 @@ def mark(
     starts = (placed[0].at, placed[1].at) if parts.prefix[0] else (placed[first].at, placed[second].at)
     ranges = [(placed[i].at, placed[i + 1].at + len(placed[i + 1].added)) for i in (first, second)]
     return MarkedSentence(
-        text, *starts, *ranges, tuple(edit for edit in placed if edit.added or edit.removed)
+        text,
+        subject_start=starts[0],
+        object_start=starts[1],
+        subject=ranges[0],
+        object=ranges[1],
+        edits=tuple(edit for edit in placed if edit.added or edit.removed),
+    )
+
+
+def mark_row(row: dict, *, scheme: str) -> MarkedSentence:
+    """Mark one row of a relation data set, whose end_idx is inclusive.
+
+    The scheme FIRST_MATCH is the published procedure, a control: where its search misses a word, the sentence
+    stays unmarked and both starts point at its beginning.
+    """
+    subject, object = row["subject_entity"], row["object_entity"]
+    places = [(subject["start_idx"], subject["end_idx"] + 1), (object["start_idx"], object["end_idx"] + 1)]
+    if scheme == FIRST_MATCH:
+        first, second = legacy_first_match(row["sentence"], subject["word"], object["word"])
+        if first is None or second is None or max(first, second)[0] < min(first, second)[1]:
+            return MarkedSentence(row["sentence"], 0, 0, (0, 1), (0, 1), ())
+        places = [first, second]
+    return mark(
+        row["sentence"], *places, scheme=scheme, subject_type=subject["type"], object_type=object["type"]
     )
 
 
 def scheme_parts(scheme: str) -> Scheme:
-    """Look a scheme up by name."""
-    if scheme not in _SCHEMES:
+    """Look a scheme up by name; FIRST_MATCH writes what typed-punct writes."""
+    if scheme not in (*SCHEMES, FIRST_MATCH):
         raise ValueError(f"scheme must be one of {', '.join(SCHEMES)}; got {scheme!r}")
-    return _SCHEMES[scheme]
+    return _SCHEMES["typed-punct" if scheme == FIRST_MATCH else scheme]
 
 
 def register_markers(tokenizer, scheme: str) -> int:
@@ -271,4 +296,4 @@ def _apply(sentence: str, edits: list[tuple[int, int, str]]) -> tuple[str, list[
 def _touching(offsets: np.ndarray, ranges: list[tuple[int, int]]) -> np.ndarray:
     """Tell for each token whether it shares a character with one of the ranges."""
     starts, ends = np.array(ranges, dtype=int).reshape(-1, 2).T
-    return ((offsets[:, :1] < ends) & (offsets[:, 1:] > starts)).any(axis=1)
+    return np.any((offsets[:, :1] < ends) & (offsets[:, 1:] > starts), axis=1)

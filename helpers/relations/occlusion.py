@@ -4,7 +4,11 @@ Interventions on the input, not attention weights: a weight says where a model c
 says whether the answer depends on it.
 """
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,8 +16,12 @@ from scipy.special import softmax
 
 from helpers.corpora.labels import RELATIONS
 from helpers.display import highlight
-from helpers.relations.experiment import encode_rows
+from helpers.learning import encoders
+from helpers.learning.inference import predict
+from helpers.relations.experiment import RelationConfig, encode_rows
+from helpers.relations.markers import TYPES
 from helpers.statistics import wilson
+from helpers.text.tokenizers import load_tokenizer
 
 
 def word_effects(predict, row: dict) -> tuple[list[str], np.ndarray, int]:
@@ -39,7 +47,7 @@ def draw(predict, rows: Sequence[dict]):
     for row in rows:
         words, effects, label = word_effects(predict, row)
         pair = f"{row['subject_entity']['word']} → {row['object_entity']['word']}"
-        drawn.append(highlight.weights(words, effects, caption=f"{pair}: {RELATIONS[label]} ·"))
+        drawn.append(highlight.weights(words, effects.tolist(), caption=f"{pair}: {RELATIONS[label]} ·"))
     return highlight.stack(drawn)
 
 
@@ -51,7 +59,7 @@ def counterfactuals(predict, rows: Sequence[dict], *, seed: int = 0) -> pd.DataF
     """
     rng = np.random.default_rng(seed)
     rows = list(rows)
-    changes = {
+    changes: dict[str, Sequence[dict | None]] = {
         "markers on another pair": _other_pairs(rows),
         "other types": [_retyped(row, rng) for row in rows],
         "roles swapped": [_swapped(row) for row in rows],
@@ -68,30 +76,35 @@ def counterfactuals(predict, rows: Sequence[dict], *, seed: int = 0) -> pd.DataF
     return pd.DataFrame(table)
 
 
+def twins(rows: Sequence[dict], *, number: int) -> list[dict]:
+    """Choose rows whose sentence comes again with another pair: only the pair can make the difference."""
+    chosen = [row for group in _by_sentence(rows).values() if len(group) > 1 for row in group[:2]]
+    return (chosen or list(rows))[:number]
+
+
+@dataclass(frozen=True)
 class Predictor:
     """A trained model with its tokenizer and scheme: rows in, logits (n, 30) out."""
 
-    def __init__(self, model, tokenizer, *, scheme: str, max_length: int):
-        self.model, self.tokenizer = model, tokenizer
-        self.scheme, self.max_length = scheme, max_length
+    model: encoders.Classifier
+    tokenizer: Any
+    config: RelationConfig
 
     def __call__(self, rows: Sequence[dict]) -> np.ndarray:
-        from helpers.learning.loop import predict
+        scheme, max_length = self.config.scheme, self.config.max_length
+        return np.stack(
+            predict(self.model, encode_rows(rows, self.tokenizer, scheme=scheme, max_length=max_length))
+        )
 
-        features = encode_rows(_Columns(rows), self.tokenizer, scheme=self.scheme, max_length=self.max_length)
-        return np.stack(predict(self.model, features))
 
-
-class _Columns(list):
-    """A list of rows that can be asked for a column, as a Dataset can."""
-
-    def __getitem__(self, key):
-        return [row[key] for row in self] if isinstance(key, str) else super().__getitem__(key)
+def load_predictor(folder: str | Path, config: RelationConfig) -> Predictor:
+    """Load the model that a run of `config` with `keep_model` left in its folder."""
+    saved = Path(folder) / "model"
+    with encoders.quiet():  # the tokenizer's loader does not know the type of the model beside it
+        return Predictor(encoders.load_classifier(saved).eval(), load_tokenizer(str(saved)), config)
 
 
 def _words(sentence: str) -> list[tuple[int, int]]:
-    import re
-
     return [match.span() for match in re.finditer(r"\S+", sentence)]
 
 
@@ -110,8 +123,6 @@ def _swapped(row: dict) -> dict:
 
 
 def _retyped(row: dict, rng: np.random.Generator) -> dict:
-    from helpers.relations.markers import TYPES
-
     changed = {}
     for role in ("subject_entity", "object_entity"):
         others = [name for name in TYPES if name != row[role]["type"]]
@@ -121,13 +132,18 @@ def _retyped(row: dict, rng: np.random.Generator) -> dict:
 
 def _other_pairs(rows: Sequence[dict]) -> list[dict | None]:
     """Give each row the entities of another row of its sentence; None where there is no other pair."""
-    by_sentence: dict[str, list[dict]] = {}
-    for row in rows:
-        by_sentence.setdefault(row["sentence"], []).append(row)
+    by_sentence = _by_sentence(rows)
     return [
         next((other for other in by_sentence[row["sentence"]] if _places(other) != _places(row)), None)
         for row in rows
     ]
+
+
+def _by_sentence(rows: Sequence[dict]) -> dict[str, list[dict]]:
+    groups: dict[str, list[dict]] = {}
+    for row in rows:
+        groups.setdefault(row["sentence"], []).append(row)
+    return groups
 
 
 def _places(row: dict) -> tuple:

@@ -23,11 +23,11 @@ def micro_f1(gold: Sequence[int], pred: Sequence[int]) -> float:
 
 def relation_counts(gold: Sequence[int], pred: Sequence[int]) -> np.ndarray:
     """Give each row's (true positive, predicted positive, gold positive): (n, 3), the sums that F1 needs."""
-    gold, pred = _labels(gold, "gold"), _labels(pred, "pred")
-    if len(gold) != len(pred):
-        raise ValueError(f"gold has {len(gold)} rows but pred has {len(pred)}; score the same rows")
-    gold_positive, pred_positive = gold != NO_RELATION, pred != NO_RELATION
-    return np.stack([gold_positive & (gold == pred), pred_positive, gold_positive], axis=1).astype(np.int64)
+    right, given = _labels(gold, "gold"), _labels(pred, "pred")
+    if len(right) != len(given):
+        raise ValueError(f"gold has {len(right)} rows but pred has {len(given)}; score the same rows")
+    positive, claimed = right != NO_RELATION, given != NO_RELATION
+    return np.stack([positive & (right == given), claimed, positive], axis=1).astype(np.int64)
 
 
 def f1_of_counts(counts: np.ndarray) -> np.ndarray:
@@ -48,8 +48,7 @@ def auprc(gold: Sequence[int], probs: np.ndarray) -> float:
 
 def class_auprc(gold: Sequence[int], probs: np.ndarray) -> np.ndarray:
     """Give each class's area under its precision-recall curve, ×100: (30,)."""
-    gold, probs = _scored(gold, probs)
-    return np.array([_area(steps) for steps in _steps(gold, probs)]) * 100
+    return np.array([_area(steps) for steps in _steps(*_scored(gold, probs))]) * 100
 
 
 def auprc_resamples(
@@ -66,13 +65,13 @@ def auprc_resamples(
     rows, so two systems' resamples of one test set are paired. `clusters` names the unit that is drawn, one
     per row (a sentence, an entity pair); rows by default.
     """
-    gold, probs = _scored(gold, probs)
-    names, units = np.unique(np.arange(len(gold)) if clusters is None else clusters, return_inverse=True)
+    labels, probs = _scored(gold, probs)
+    names, units = np.unique(np.arange(len(labels)) if clusters is None else clusters, return_inverse=True)
     if len(units) != len(gold):
         raise ValueError(f"clusters has {len(units)} entries but gold has {len(gold)} rows; name one per row")
     draws = np.concatenate(list(resamples(len(names), samples, seed)))
     weights = draws[:, units].T.astype(np.float32)
-    return 100 * np.stack([_weighted_area(gold == c, p, weights) for c, p in enumerate(probs.T)], axis=1)
+    return 100 * np.stack([_weighted_area(labels == c, p, weights) for c, p in enumerate(probs.T)], axis=1)
 
 
 def _labels(values: Sequence[int], name: str) -> np.ndarray:
@@ -85,12 +84,12 @@ def _labels(values: Sequence[int], name: str) -> np.ndarray:
 
 
 def _scored(gold: Sequence[int], probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    gold, probs = _labels(gold, "gold"), np.asarray(probs)
-    if probs.shape != (len(gold), len(RELATIONS)):
-        raise ValueError(f"probs must be ({len(gold)}, 30), one row per gold label, got {probs.shape}")
+    labels, probs = _labels(gold, "gold"), np.asarray(probs)
+    if probs.shape != (len(labels), len(RELATIONS)):
+        raise ValueError(f"probs must be ({len(labels)}, 30), one row per gold label, got {probs.shape}")
     if not np.isfinite(probs).all():
         raise ValueError("probs holds NaN or infinity; apply softmax to finite logits first")
-    return gold, probs
+    return labels, probs
 
 
 def _steps(gold: np.ndarray, probs: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:

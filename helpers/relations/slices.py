@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers.corpora.labels import NO_RELATION
-from helpers.relations.scores import f1_of_counts, relation_counts
-from helpers.statistics import Interval, bootstrap, ratio
+from helpers.corpora.labels import NO_RELATION, RELATIONS
+from helpers.relations.comparison import percent
+from helpers.relations.scores import auprc_resamples, class_auprc, f1_of_counts, relation_counts
+from helpers.statistics import Interval, bootstrap
 from helpers.text.alignment import encode_with_offsets
 
 FRAGMENTS = 3  # pieces from which on an entity counts as fragmented
@@ -71,7 +72,6 @@ def gains(
     masks: pd.DataFrame,
     *,
     clusters: Sequence | None = None,
-    seed: int = 0,
 ) -> pd.DataFrame:
     """Compare micro-F1 of `system` and `than` (logits (n, 30) per seed) inside and outside each slice.
 
@@ -85,7 +85,7 @@ def gains(
         split = np.hstack([counts * inside, counts * ~inside])
         enough = FEWEST <= inside.sum() <= len(inside) - FEWEST
         measured = {
-            key: bootstrap(split, score, clusters=clusters, seed=seed) if enough else None
+            key: bootstrap(split, score, clusters=clusters) if enough else None
             for key, score in (("inside", _gain_inside), ("outside", _gain_outside), ("extra", _extra))
         }
         rows.append({"slice": name, "rows": int(inside.sum()), **measured})
@@ -101,17 +101,13 @@ def false_positives(
     rows = []
     for system, logits in runs.items():
         wrong = np.mean([one[negative].argmax(axis=1) != NO_RELATION for one in logits], axis=0)
-        share = bootstrap(np.column_stack([100 * wrong, np.ones(len(wrong))]), ratio, clusters=names)
-        rows.append({"system": system, "false positives": share})
+        rows.append({"system": system, "false positives": percent(wrong, clusters=names)})
     return pd.DataFrame(rows)
 
 
-def by_class(gold: Sequence[int], probs: np.ndarray, *, samples: int = 200, seed: int = 0) -> pd.DataFrame:
+def by_class(gold: Sequence[int], probs: np.ndarray) -> pd.DataFrame:
     """Give each label's AUPRC with a 95 % interval over rows; labels without a row are left out."""
-    from helpers.corpora.labels import RELATIONS
-    from helpers.relations.scores import auprc_resamples, class_auprc
-
-    areas, drawn = class_auprc(gold, probs), auprc_resamples(gold, probs, samples=samples, seed=seed)
+    areas, drawn = class_auprc(gold, probs), auprc_resamples(gold, probs)
     support = np.bincount(gold, minlength=len(RELATIONS))
     rows = [
         {

@@ -32,31 +32,6 @@ COUNTS = (
     "truncated",  # 1 where the marked sentence passes the length limit
 )
 
-LENGTH = {
-    "tokenizer": "tokenizer",
-    "vocabulary": "vocabulary",
-    "fertility": "tokens per eojeol",
-    "continued": "eojeols cut, %",
-    "p50": "p50",
-    "p95": "p95",
-    "p99": "p99",
-}
-EDGES = {
-    "tokenizer": "tokenizer",
-    "entity_pieces": "tokens per entity",
-    "single_token_entities": "single, %",
-    "aligned_entities": "aligned, %",
-    "marker_pieces": "marker tokens",
-}
-COVERAGE = {
-    "tokenizer": "tokenizer",
-    "unknown_tokens": "unknown, %",
-    "unknown_sentences": "sentences hit, %",
-    "used": "used, %",
-    "truncated": "cut, %",
-    "sentences_per_second": "sentences/s",
-}
-
 
 @dataclass(frozen=True)
 class Measured:
@@ -134,11 +109,6 @@ def summary(measured: Measured) -> dict:
         "truncated": measured.share("truncated", "sentences", **percent),
         "sentences_per_second": round(measured.sentences_per_second),
     }
-
-
-def view(frame: pd.DataFrame, headings: Mapping[str, str]) -> pd.DataFrame:
-    """Show some columns of a comparison (LENGTH, EDGES, COVERAGE) under headings for people."""
-    return frame[list(headings)].rename(columns=headings)
 
 
 def entity_spans(row: dict) -> list[tuple[int, int]]:

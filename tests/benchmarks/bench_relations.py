@@ -86,8 +86,7 @@ def _found(row: dict) -> bool:
 
 
 def _mark_and_align(data) -> np.ndarray:
-    from helpers.relations.experiment import mark_row
-    from helpers.relations.markers import start_tokens
+    from helpers.relations.markers import mark_row, start_tokens
     from helpers.text.alignment import encode_with_offsets
 
     rows, tokenizer = data

@@ -69,17 +69,9 @@ def test_cross_fitting_never_scores_a_row_by_itself(rows):
         seen.append(not set(fit["guid"]) & set(score["guid"]))
         return np.tile(np.arange(30.0), (len(score), 1))
 
-    probs = baselines.cross_fitted(spy, train, folds=4)
-    assert seen == [True] * 4
+    probs = baselines.cross_fitted(spy, train)
+    assert seen == [True] * 3
     assert (probs == np.arange(30)).all()
-
-
-def test_compare_gives_every_baseline_with_intervals(rows):
-    frame = baselines.compare(*rows)
-    assert frame["baseline"].tolist() == list(baselines.BASELINES)
-    by_name = frame.set_index("baseline")["micro_f1"]
-    assert by_name["majority"].value == 0
-    assert by_name["structured"].value > by_name["sentence"].value
 
 
 @pytest.mark.real

@@ -1,11 +1,24 @@
 """Intervals hold both kinds of noise; equal systems never differ; better ones do."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from pytest import approx
 
-from helpers.relations.comparison import combined, differences, rank, score_probs
+from helpers import corpora
+from helpers.relations.baselines import BASELINES
+from helpers.relations.comparison import (
+    adjustments,
+    beside_baselines,
+    combined,
+    differences,
+    percent,
+    rank,
+    score_baselines,
+    score_probs,
+)
 from helpers.relations.scores import auprc, micro_f1
+from helpers.statistics import Interval
 
 
 def run(gold, right, seed):
@@ -68,7 +81,7 @@ def test_noise_is_called_real_about_as_often_as_promised():
         rng = np.random.default_rng(trial)
         gold = np.where(rng.random(300) < 0.5, 0, rng.integers(1, 30, 300))
         runs = {n: [run(gold, 0.6, 1000 * trial + 10 * n + s) for s in range(3)] for n in range(2)}
-        false_alarms += differences(gold, {str(k): v for k, v in runs.items()}, samples=200)["real"][0]
+        false_alarms += differences(gold, {str(k): v for k, v in runs.items()})["real"][0]
     assert false_alarms <= 5
 
 
@@ -92,3 +105,45 @@ def test_combined_adds_variances():
 def test_compared_systems_need_the_same_seeds(gold):
     with pytest.raises(ValueError, match="got 2 and 1 runs"):
         differences(gold, {"a": [run(gold, 0.5, 0)] * 2, "b": [run(gold, 0.5, 0)]})
+
+
+def test_adjusted_logits_are_compared_with_the_first_on_the_same_rows(gold):
+    plain, same = run(gold, 0.6, 0), run(gold, 0.6, 0) * 2
+    told = plain + 20 * np.eye(30)[gold]
+    frame = adjustments(gold, {"as it is": plain, "same": same, "told": told}).set_index("system")
+    assert frame.loc["as it is", "difference"] is None and np.isnan(frame.loc["as it is", "p"])
+    assert frame.loc["same", "difference"] == (0, 0, 0) and frame.loc["same", "p"] == 1
+    assert frame.loc["told", "micro_f1"].value == 100
+    want = 100 - micro_f1(gold, plain.argmax(axis=1))
+    assert frame.loc["told", "difference"].value == approx(want) and frame.loc["told", "p"] < 0.01
+
+
+def test_percent_of_rows_and_of_clusters():
+    hits = np.array([True, False] * 50)
+    share = percent(hits)
+    assert share.value == 50 and share.low < 50 < share.high
+    assert percent(hits, clusters=np.arange(100) // 2) == (50, 50, 50)  # every cluster is half right
+
+
+def test_every_baseline_is_scored_with_intervals():
+    rows = [corpora.load_relations("sample", split, rows=400) for split in ("train", "dev")]
+    frame = score_baselines(*rows)
+    assert frame["system"].tolist() == list(BASELINES)
+    by_name = frame.set_index("system")["micro_f1"]
+    assert by_name["majority"].value == 0
+    assert by_name["structured"].value > by_name["sentence"].value
+
+
+def test_the_best_model_stands_beside_the_baselines_in_order():
+    simple = pd.DataFrame(
+        {
+            "system": ["x", "y"],
+            "micro_f1": [Interval(10, 9, 11), Interval(50, 48, 52)],
+            "auprc": [Interval(1, 0, 2)] * 2,
+            "seconds": [0.1, 0.2],
+        }
+    )
+    learned = simple.assign(system=["net", "worse"], micro_f1=[Interval(40, 38, 42)] * 2, seeds=2)
+    frame = beside_baselines(learned, simple, seconds=9.0)
+    assert frame["system"].tolist() == ["y", "net", "x"] and frame["seconds"].tolist() == [0.2, 9.0, 0.1]
+    assert list(frame.columns) == list(simple.columns)

@@ -7,8 +7,9 @@ from helpers import corpora
 from helpers.corpora.labels import RELATIONS
 from helpers.relations.constraints import (
     BLOCKED,
+    KINDS,
     blocked,
-    blocked_table,
+    learn,
     learned_constraint,
     log_prior,
     prefix_constraint,
@@ -72,10 +73,27 @@ def test_pairs_and_labels_must_match():
         learned_constraint([("PER", "ORG")], [0, 1])
 
 
+def test_constraints_are_learned_from_rows_by_name():
+    entities = [[{"type": kind} for kind in side] for side in zip(*PAIRS, strict=True)]
+    rows = {"subject_entity": entities[0], "object_entity": entities[1], "label": GOLD}
+    wanted = {
+        "prefix": prefix_constraint(PAIRS),
+        "pair": learned_constraint(PAIRS, GOLD),
+        "prior": log_prior(PAIRS, GOLD),
+    }
+    assert tuple(wanted) == KINDS
+    for kind, want in wanted.items():
+        assert np.array_equal(learn(kind, rows).bias(PAIRS), want.bias(PAIRS))
+
+
 @pytest.mark.real
 def test_real_blocked_gold_table(real_data):
     train, dev = (corpora.load_relations(str(real_data), split) for split in ("train", "dev"))
-    table = blocked_table(train, dev)
-    assert table["blocked_without_fallback"].tolist() == [14, 15, 29, 41, 48, 97]
-    assert table["blocked"].tolist() == [13, 14, 28, 40, 47, 96]  # one dev row has a LOC subject
+    pairs, labels, dev_pairs, gold = type_pairs(train), train["label"][:], type_pairs(dev), dev["label"][:]
+    masks = [prefix_constraint(pairs)]
+    masks += [learned_constraint(pairs, labels, at_least=k) for k in (1, 2, 5, 10, 20)]
+    strict = [blocked(gold, mask.without_fallback().bias(dev_pairs)).sum() for mask in masks]
+    assert strict == [14, 15, 29, 41, 48, 97]
+    loose = [blocked(gold, mask.bias(dev_pairs)).sum() for mask in masks]
+    assert loose == [13, 14, 28, 40, 47, 96]  # one dev row has a LOC subject
     assert {subject for subject, _ in set(type_pairs(dev)) - set(type_pairs(train))} == {"LOC"}

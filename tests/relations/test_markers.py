@@ -6,12 +6,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from helpers.relations.markers import (
+    FIRST_MATCH,
     KOREAN,
     SCHEMES,
     TYPES,
     is_one_token,
     legacy_first_match,
     mark,
+    mark_row,
     register_markers,
     scheme_parts,
     start_tokens,
@@ -37,6 +39,16 @@ OPENERS = {
 
 def marked(scheme, sentence=SENTENCE, subject=(0, 2), object=(4, 6)):
     return mark(sentence, subject, object, scheme=scheme, subject_type="PER", object_type="LOC")
+
+
+def labelled(sentence, subject, object):
+    """A row of a relation data set, whose end_idx is inclusive."""
+    places = [(sentence.index(word), sentence.index(word) + len(word) - 1) for word in (subject, object)]
+    entities = [
+        {"word": word, "start_idx": start, "end_idx": end, "type": kind}
+        for word, (start, end), kind in zip((subject, object), places, ("PER", "LOC"), strict=True)
+    ]
+    return {"sentence": sentence, "subject_entity": entities[0], "object_entity": entities[1]}
 
 
 @st.composite
@@ -206,6 +218,22 @@ def test_the_legacy_search_misses_particles_and_takes_the_first():
     assert legacy_first_match("세종 조선", "세종", "조선") == [(0, 2), (3, 5)]
     assert legacy_first_match("세종은 조선", "세종", "조선") == [None, (4, 6)]
     assert legacy_first_match("왕 왕비 (왕) 왕", "왕", "왕비")[0] == (0, 1)
+
+
+def test_a_row_is_marked_up_to_its_inclusive_end():
+    assert mark_row(labelled("세종은 조선의 왕", "세종", "조선"), scheme="marker").text == (
+        "[SUBJ]세종[/SUBJ]은 [OBJ]조선[/OBJ]의 왕"
+    )
+
+
+def test_the_legacy_search_leaves_a_glued_name_unmarked():
+    hidden, found = (
+        labelled("세종은 조선의 왕", "세종", "조선"),
+        labelled("세종 그리고 조선 이야기", "세종", "조선"),
+    )
+    unmarked = mark_row(hidden, scheme=FIRST_MATCH)
+    assert unmarked.text == unmarked.unmark() == hidden["sentence"] and unmarked.subject_start == 0
+    assert mark_row(found, scheme=FIRST_MATCH) == mark_row(found, scheme="typed-punct")
 
 
 def test_type_words_are_distinct():

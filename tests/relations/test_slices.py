@@ -4,7 +4,7 @@ import pytest
 from datasets import Dataset
 
 from helpers.corpora.labels import RELATIONS
-from helpers.relations import experiment, occlusion, slices
+from helpers.relations import slices
 from helpers.text import tokenizers
 
 
@@ -87,44 +87,3 @@ def test_by_class_leaves_absent_labels_out():
     table = slices.by_class(gold, logits(gold) / 9)
     assert table["label"].tolist() == list(RELATIONS[:2]) and table["rows"].tolist() == [1, 2]
     assert table["auprc"][1].value == pytest.approx(100)
-
-
-def reader(rows):
-    """A model that answers 3 when the word 세웠다 is there and the subject comes first, else 0."""
-    rows = list(rows)
-    first = [r["subject_entity"]["start_idx"] < r["object_entity"]["start_idx"] for r in rows]
-    return logits([3 if "세웠다" in r["sentence"] and ok else 0 for r, ok in zip(rows, first, strict=True)])
-
-
-def test_the_word_that_decides_carries_the_prediction():
-    words, effects, label = occlusion.word_effects(reader, ROWS[2])
-    assert words == ["솔은", "바다사를", "세웠다"] and label == 3
-    assert effects.tolist() == [0, 0, pytest.approx(1, abs=0.01)]
-    assert "세웠다" in occlusion.draw(reader, ROWS).data
-
-
-def test_counterfactuals_count_changed_predictions():
-    table = occlusion.counterfactuals(reader, ROWS).set_index("change")
-    assert table["rows"].to_dict() == {"markers on another pair": 2, "other types": 3, "roles swapped": 3}
-    changed = {name: share.value for name, share in table["prediction changes, %"].items()}
-    assert changed["markers on another pair"] == 0 and changed["other types"] == 0
-    assert changed["roles swapped"] == pytest.approx(100 / 3)
-
-
-def test_the_legacy_search_leaves_a_glued_name_unmarked():
-    hidden, found = ROWS[0], row("누리 그리고 가람사 이야기", "누리", "가람사")
-    marked = experiment.mark_row(hidden, scheme=experiment.FIRST_MATCH)
-    assert marked.text == marked.unmark() == hidden["sentence"] and marked.subject_start == 0
-    marked = experiment.mark_row(found, scheme=experiment.FIRST_MATCH)
-    assert marked == experiment.mark_row(found, scheme="typed-punct")
-
-
-def test_a_predictor_reads_rows_as_training_did():
-    splits = experiment.load_splits("sample", train_rows=60, dev_rows=10)
-    config = experiment.RelationConfig(tokenizer="train:character", hidden=8, epochs=1)
-    tokenizer, features = experiment.prepare(splits, config)
-    model = experiment.build_model(config, tokenizer, splits.train["label"][:])
-    predict = occlusion.Predictor(model, tokenizer, scheme=config.scheme, max_length=config.max_length)
-    from helpers.learning.loop import predict as direct
-
-    assert np.allclose(predict(list(splits.dev)), np.stack(direct(model, features["dev"])), atol=1e-6)

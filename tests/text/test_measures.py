@@ -6,7 +6,7 @@ from datasets import Dataset
 from pytest import approx
 
 from helpers import corpora
-from helpers.relations.experiment import mark_row
+from helpers.relations.markers import mark_row
 from helpers.text.measures import COUNTS, compare, measure
 from helpers.text.tokenizers import SPECIAL, load_tokenizer, train_tokenizer
 
