@@ -112,7 +112,7 @@ def start_from_identity(network, *, seed: int) -> None:
 def continue_run(*, documents: Sequence[Mapping], items, folder: Path, **settings) -> dict:
     """Train a checkpoint further on one curriculum; keep the weights of every half epoch."""
     from helpers.learning.averaging import Snapshots
-    from helpers.learning.loop import Every
+    from helpers.learning.config import Every
 
     config = MaskedLMConfig(**settings)
     network, words = load_checkpoint(config.parent)
@@ -133,7 +133,8 @@ def continue_run(*, documents: Sequence[Mapping], items, folder: Path, **setting
 
 
 def _fit(network, rows: list[dict], words, config: MaskedLMConfig, *, folder: Path, observers: Sequence = ()):
-    from helpers.learning.loop import TrainConfig, fit
+    from helpers.learning.config import TrainConfig
+    from helpers.learning.loop import fit
 
     names = ("epochs", "peak_lr", "batch_rows", "seed")
     with targets_only(network):

@@ -106,7 +106,8 @@ def tag_sentences(
     sentences: Sequence[str], runs: pd.DataFrame, encodings: Mapping[str, Encoding]
 ) -> list[list[Span]]:
     """Tag new sentences with the ensemble of all main runs."""
-    from helpers.learning.encoders import Classifier, quiet
+    from helpers.learning.encoders import quiet
+    from helpers.learning.heads import Classifier
 
     part = Part(list(sentences), encode([["O"] * len(s) for s in sentences]))
     encoded = {name: encode_part(encoding.tokenizer, part) for name, encoding in encodings.items()}

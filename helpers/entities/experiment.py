@@ -166,16 +166,16 @@ def train_tagger(
 
 def build_tagger(config: TaggerConfig, tokenizer: "PreTrainedTokenizerFast") -> "Classifier":
     """Put a tagging head on an encoder, from scratch or loaded."""
-    from helpers.learning import encoders
+    from helpers.learning import encoders, heads
 
     size: dict[str, Any] = {"hidden": config.hidden, "layers": config.layers, "dropout": config.dropout}
     if config.encoder == "bilstm":
         size |= {"bigrams": config.bigrams, "embedding_size": 64}
     body = encoders.build_encoder(config.encoder, tokenizer, seed=config.seed, **size)
     weights = {"O": config.outside_weight}
-    net = encoders.classifier(body, TAGS, task="tokens", class_weights=weights, seed=config.seed)
+    net = heads.classifier(body, TAGS, task="tokens", class_weights=weights, seed=config.seed)
     if config.frozen:
-        encoders.freeze_encoder(net)
+        heads.freeze_encoder(net)
     return net
 
 
@@ -195,9 +195,9 @@ def check_lengths(model: "Classifier", data: Encoding) -> None:
 
 def tag(model: "nn.Module", encoded: EncodedPart) -> Member:
     """Predict a part: logits of all tokens in one array, with the map to characters."""
-    from helpers.learning import loop
+    from helpers.learning import inference
 
-    return Member(np.concatenate(loop.predict(model, encoded.features)), encoded.characters)
+    return Member(np.concatenate(inference.predict(model, encoded.features)), encoded.characters)
 
 
 def official_f1(model: "nn.Module", part: Part, encoded: EncodedPart) -> float:

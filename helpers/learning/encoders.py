@@ -1,7 +1,7 @@
-"""Encoders: small ones from scratch, any from the hub or a folder; and the heads to put on them.
+"""Encoders: small ones from scratch, any from the hub or a folder.
 
 Loading takes safetensors only, always as float32, and never runs code from a repository. Tokenizers are
-left to `tokenization`, adapters for large decoders to `adapters`.
+left to `text.tokenizers`, heads to `heads`, adapters for large decoders to `lora`.
 """
 
 import logging
@@ -15,21 +15,7 @@ import torch
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
-from helpers.learning.heads import Classifier, classifier, freeze_encoder, seeded
-
-__all__ = [
-    "KINDS",
-    "Classifier",
-    "build_encoder",
-    "classifier",
-    "encoder",
-    "encoder_config",
-    "freeze_encoder",
-    "load_classifier",
-    "load_encoder",
-    "masked_lm",
-    "quiet",
-]
+from helpers.learning.heads import Classifier, seeded
 
 KINDS = ("roberta", "bert", "electra", "deberta-v2", "gemma-2", "bilstm")
 MASKED = KINDS[:4]

@@ -1,9 +1,9 @@
-"""The one training loop, on Accelerate: batches, schedule, early stopping, checkpoints, prediction.
+"""The one training loop, on Accelerate: batches, schedule, early stopping, checkpoints.
 
 Randomness is a function of (seed, step, process), never of what ran before, so a resumed run repeats the
 undisturbed one bit for bit on a CPU. Every process knows the order of the data and takes its share of each
 global batch; the loss is weighted by targets, so neither accumulation nor the number of processes changes
-it. Models come from `models`, metrics from the caller, weight averages from `averaging`.
+it. Models come from `encoders`, metrics from the caller, weight averages from `averaging`.
 """
 
 import math
@@ -21,19 +21,16 @@ from torch import Tensor, nn
 
 from helpers.learning import checkpointing
 from helpers.learning.batching import Batch, Transform
-from helpers.learning.config import Every, Moment, TrainConfig
+from helpers.learning.config import Moment, TrainConfig
 from helpers.learning.inference import (
     Rows,
     as_features,
     count_targets,
     input_names,
     pad_id_of,
-    predict,
     to_tensors,
 )
 from helpers.learning.steps import StepPlan
-
-__all__ = ["Every", "FitResult", "Moment", "TrainConfig", "fit", "predict"]
 
 WEIGHT_DECAY = 0.01  # of matrices; biases and norms have none
 CLIP = 1.0  # the largest gradient norm
@@ -67,7 +64,6 @@ def fit(
     observers: Sequence[Observer] = (),
     transform: Transform | None = None,
     draw: Callable[[int], Sequence[int]] | None = None,
-    progress: None = None,
 ) -> FitResult:
     """Train the model in place.
 

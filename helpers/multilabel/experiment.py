@@ -139,7 +139,7 @@ def fit_network(
     """
     from scipy.special import expit
 
-    from helpers.learning import encoders, loop
+    from helpers.learning import heads, inference, loop
 
     tokenizer, body, recipe = prepare(texts, config, seed=seed)
 
@@ -148,7 +148,7 @@ def fit_network(
         return tokenizer(prompts, truncation=True, max_length=config.max_tokens)["input_ids"]
 
     names = [str(i) for i in range(labels.shape[1])]
-    net: Any = encoders.classifier(body, names, task="multilabel", pooling=config.pooling, seed=seed)
+    net: Any = heads.classifier(body, names, task="multilabel", pooling=config.pooling, seed=seed)
     start_at_base_rates(net, labels)
     if config.lora_rank:
         from helpers.learning.lora import add_lora
@@ -161,7 +161,7 @@ def fit_network(
     fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints")
 
     def predict(unseen: Sequence[str]) -> NDArray:
-        logits = loop.predict(net, [{"input_ids": ids} for ids in encode(unseen)])
+        logits = inference.predict(net, [{"input_ids": ids} for ids in encode(unseen)])
         return expit(np.stack(logits).astype(np.float64))
 
     return predict, fitted.resumed_from
@@ -173,7 +173,7 @@ def prepare(texts: Sequence[str], config: Network, *, seed: int):
     The recipe is a cosine after a short warm-up that keeps the last weights: no fold is used to select.
     """
     from helpers.learning import encoders
-    from helpers.learning.loop import TrainConfig
+    from helpers.learning.config import TrainConfig
     from helpers.text.tokenizers import load_tokenizer
 
     tokenizer = load_tokenizer(config.tokenizer, texts=texts, size=config.vocabulary)

@@ -43,10 +43,10 @@ def fit_tagger(
 
     Also return the step of the checkpoint in `folder` that training went on from.
     """
-    from helpers.learning import encoders, loop
+    from helpers.learning import heads, inference, loop
 
     tokenizer, body, recipe = prepare(texts, config, seed=seed)
-    net = encoders.classifier(body, ["outside", "trigger"], task="tokens", seed=seed)
+    net = heads.classifier(body, ["outside", "trigger"], task="tokens", seed=seed)
     rows = []
     for text, marked, encoded in zip(texts, spans, encode_with_offsets(tokenizer, texts), strict=True):
         mask = mask_of(marked, len(text))
@@ -57,7 +57,7 @@ def fit_tagger(
     def predict(unseen: Sequence[str]) -> list[NDArray]:
         encoded = encode_with_offsets(tokenizer, unseen)
         pieces = [windows(whole, config.max_tokens) for whole in encoded]
-        logits = iter(loop.predict(net, [{"input_ids": p.input_ids} for ps in pieces for p in ps]))
+        logits = iter(inference.predict(net, [{"input_ids": p.input_ids} for ps in pieces for p in ps]))
         scored = []
         for text, whole, parts in zip(unseen, encoded, pieces, strict=True):
             margin = np.concatenate([_margin(next(logits)) for _ in parts])

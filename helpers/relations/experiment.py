@@ -16,7 +16,9 @@ from datasets import Dataset, concatenate_datasets
 from scipy.special import log_softmax, softmax
 
 from helpers.corpora.labels import RELATIONS
-from helpers.learning import encoders, loop
+from helpers.learning import encoders, heads, loop
+from helpers.learning.config import TrainConfig
+from helpers.learning.inference import predict
 from helpers.relations import baselines, constraints, imbalance, markers
 from helpers.relations.scores import auprc, micro_f1
 from helpers.text import tokenizers
@@ -88,9 +90,8 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
         evaluate=partial(_validate, rows=features["valid"], gold=splits.valid["label"][:]),
         folder=folder / "checkpoints",
         draw=_drawer(config, splits),
-        progress=None,
     )
-    valid, dev = (np.stack(loop.predict(model, features[split])) for split in ("valid", "dev"))
+    valid, dev = (np.stack(predict(model, features[split])) for split in ("valid", "dev"))
     np.savez_compressed(folder / "logits.npz", valid=valid, dev=dev)
     if config.keep_model:
         model.save_pretrained(folder / "model")
@@ -142,7 +143,7 @@ def encode_rows(rows: Iterable[dict], tokenizer, *, scheme: str, max_length: int
     ]
 
 
-def build(config: RelationConfig, tokenizer, gold: list[int]) -> encoders.Classifier:
+def build(config: RelationConfig, tokenizer, gold: list[int]) -> heads.Classifier:
     """Put a relation head on the encoder that the config names; `gold` gives the class weights."""
     encoder = encoders.build_encoder(
         config.model,
@@ -154,13 +155,13 @@ def build(config: RelationConfig, tokenizer, gold: list[int]) -> encoders.Classi
     )
     power = config.class_weight_power
     weights = imbalance.class_weights(gold, power=power) if power else None
-    model = encoders.classifier(
+    model = heads.classifier(
         encoder, RELATIONS, task="sequence", pooling=config.pooling, class_weights=weights, seed=config.seed
     )
     return _widened(model, seed=config.seed) if config.model in encoders.KINDS else model
 
 
-def _widened(model: encoders.Classifier, *, seed: int) -> encoders.Classifier:
+def _widened(model: heads.Classifier, *, seed: int) -> heads.Classifier:
     """Draw the head's weights by its width.
 
     A standard deviation of .02 suits the 768 states of a pretrained encoder; on a narrow one from scratch it
@@ -174,9 +175,9 @@ def _widened(model: encoders.Classifier, *, seed: int) -> encoders.Classifier:
     return model
 
 
-def _train_config(config: RelationConfig) -> loop.TrainConfig:
+def _train_config(config: RelationConfig) -> TrainConfig:
     """Translate to the training loop's settings; the best epoch on the validation rows is restored."""
-    return loop.TrainConfig(
+    return TrainConfig(
         epochs=config.epochs,
         peak_lr=config.peak_lr,
         batch_rows=config.batch_size,
@@ -188,7 +189,7 @@ def _train_config(config: RelationConfig) -> loop.TrainConfig:
 
 
 def _validate(model, *, rows: list[dict], gold: list[int]) -> dict[str, float]:
-    logits = np.stack(loop.predict(model, rows)).astype(float)
+    logits = np.stack(predict(model, rows)).astype(float)
     losses = -log_softmax(logits, axis=1)[np.arange(len(gold)), gold]
     return {"valid_f1": micro_f1(gold, logits.argmax(axis=1)), "valid_loss": float(losses.mean())}
 

@@ -16,7 +16,7 @@ from scipy.special import softmax
 
 from helpers.corpora.labels import RELATIONS
 from helpers.display import highlight
-from helpers.learning import encoders
+from helpers.learning import encoders, heads
 from helpers.learning.inference import predict
 from helpers.relations.experiment import RelationConfig, encode_rows
 from helpers.relations.markers import TYPES
@@ -86,7 +86,7 @@ def twins(rows: Sequence[dict], *, number: int) -> list[dict]:
 class Predictor:
     """A trained model with its tokenizer and scheme: rows in, logits (n, 30) out."""
 
-    model: encoders.Classifier
+    model: heads.Classifier
     tokenizer: Any
     config: RelationConfig
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from helpers.learning import encoders
+from helpers.learning import encoders, heads
 from helpers.multilabel import experiment
 from helpers.multilabel.experiment import Network, NGrams
 
@@ -35,6 +35,6 @@ def test_a_class_without_both_labels_gets_its_base_rate():
 def test_training_begins_at_the_base_rates():
     labels = (np.random.default_rng(0).random((400, 3)) < [0.05, 0.3, 0.6]).astype(int)
     body = encoders.encoder("bilstm", vocab_size=20, hidden=8, layers=1)
-    net = encoders.classifier(body, "abc", task="multilabel")
+    net = heads.classifier(body, "abc", task="multilabel")
     experiment.start_at_base_rates(net, labels)
     assert expit(net.head[-1].bias.detach().numpy()) == pytest.approx(labels.mean(axis=0), abs=0.005)
