@@ -178,13 +178,6 @@ def holm(pvalues: Sequence[float]) -> np.ndarray:
     return multipletests(list(pvalues), method="holm")[1] if len(pvalues) else np.array([])
 
 
-def random_parts(n: int, parts: int, *, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Cut n rows into parts at random; yield (the rows outside, the rows inside) for each, to cross-fit."""
-    part = np.random.default_rng(seed).permutation(np.arange(n) % min(parts, n))
-    for k in range(min(parts, n)):
-        yield np.flatnonzero(part != k), np.flatnonzero(part == k)
-
-
 def estimate_shares(probabilities: np.ndarray, *, old: np.ndarray, rounds: int = 500) -> np.ndarray:
     """Estimate the class shares of unlabelled rows by EM (Saerens, Latinne & Decaestecker 2002): (k,).
 

@@ -3,7 +3,7 @@
 Rows that share a sentence or an entity pair form one group, transitively; a group is never divided.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,13 @@ import numpy as np
 if TYPE_CHECKING:
     import pandas as pd
     from datasets import Dataset
+
+
+def random_parts(n: int, parts: int, *, seed: int = 0) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Cut n rows into parts at random; yield (the rows outside, the rows inside) for each, to cross-fit."""
+    part = np.random.default_rng(seed).permutation(np.arange(n) % min(parts, n))
+    for k in range(min(parts, n)):
+        yield np.flatnonzero(part != k), np.flatnonzero(part == k)
 
 
 def relation_groups(relations: "Dataset") -> np.ndarray:

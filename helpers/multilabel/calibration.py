@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
 
+from helpers.corpora.splits import random_parts
 from helpers.multilabel.thresholds import checked_labels, checked_rate, checked_scores
-from helpers.statistics import estimate_shares, random_parts
+from helpers.statistics import estimate_shares
 
 Calibrator = Callable[[NDArray], NDArray]
 """Maps scores (n,) to probabilities (n,), never decreasing."""

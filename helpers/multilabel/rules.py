@@ -12,9 +12,9 @@ from functools import wraps
 import numpy as np
 from numpy.typing import NDArray
 
+from helpers.corpora.splits import random_parts
 from helpers.multilabel import calibration, thresholds
 from helpers.multilabel.scores import f1_counts, macro_f1_of_counts
-from helpers.statistics import random_parts
 
 WEIGHTS = tuple(round(0.1 * step, 1) for step in range(11))  # of the F1 optimum in a hybrid
 

@@ -10,9 +10,9 @@ import numpy as np
 from datasets import Dataset
 
 from helpers.corpora.labels import RELATIONS
+from helpers.corpora.splits import random_parts
 from helpers.relations.constraints import log_prior, type_pairs
 from helpers.relations.imbalance import label_shares
-from helpers.statistics import random_parts
 
 Baseline = Callable[[Dataset, Dataset], np.ndarray]
 NEAR = 10  # characters of context on either side

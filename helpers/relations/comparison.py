@@ -15,7 +15,8 @@ from datasets import Dataset
 from scipy.special import softmax
 
 from helpers.relations.baselines import BASELINES
-from helpers.relations.scores import auprc, auprc_resamples, f1_of_counts, relation_counts
+from helpers.relations.resampling import auprc_resamples
+from helpers.relations.scores import auprc, f1_of_counts, relation_counts
 from helpers.statistics import Interval, bootstrap, holm, paired_bootstrap, resamples
 
 Runs = Mapping[str, Sequence[np.ndarray]]

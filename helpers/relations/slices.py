@@ -12,7 +12,8 @@ import pandas as pd
 
 from helpers.corpora.labels import NO_RELATION, RELATIONS
 from helpers.relations.comparison import percent
-from helpers.relations.scores import auprc_resamples, class_auprc, f1_of_counts, relation_counts
+from helpers.relations.resampling import auprc_resamples
+from helpers.relations.scores import class_auprc, f1_of_counts, relation_counts
 from helpers.statistics import Interval, bootstrap
 from helpers.text.alignment import encode_with_offsets
 

@@ -1,4 +1,8 @@
-"""The version of the code that a sweep runs: a hash of what a module and its imports can compute."""
+"""What code a result depends on: the files that imports reach, and a hash of what they can compute.
+
+Imports are found in the text, so nothing is imported to follow them. A module that is imported by a name made
+at run time is not seen.
+"""
 
 import ast
 import functools
@@ -8,6 +12,7 @@ import importlib.util
 import json
 from pathlib import Path
 
+PACKAGE = Path(__file__).resolve().parents[1]
 LIBRARIES = ("numpy", "tokenizers", "torch", "transformers")  # another version may give another result
 
 
@@ -18,22 +23,43 @@ def code_version(module: str) -> str:
     Comments, docstrings and layout are left out, and so is what only type checkers import: none of them can
     change a result.
     """
+    spec = importlib.util.find_spec(module)
+    assert spec and spec.origin, f"{module} has no source file"
     code: dict[str, str] = {}
-    queue = [module]
+    queue = [Path(spec.origin).resolve()]
     while queue:
-        if (current := queue.pop()) not in code:
-            source = Path(importlib.util.find_spec(current).origin).read_text(encoding="utf-8")
-            code[current], imported = _parsed(current, source)
-            queue += imported
+        path = queue.pop()
+        name = path.relative_to(PACKAGE).as_posix() if path.is_relative_to(PACKAGE) else module
+        if name not in code:
+            code[name], reached = _parsed(path.read_text(encoding="utf-8"), path)
+            queue += reached
     versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
     return hashlib.sha256(json.dumps([code, versions], sort_keys=True).encode()).hexdigest()[:32]
 
 
+def imported(tree: ast.AST, importer: Path, package: Path = PACKAGE) -> list[Path]:
+    """Return the package's files that a source imports, anywhere in it.
+
+    `from helpers.corpora import labels` is the module `labels`; only a name that is no module, a function of
+    the package itself, is in the package's `__init__`.
+    """
+    names: set[tuple[str, ...]] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names |= {tuple(alias.name.split(".")) for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            home = importer.relative_to(package.parent).parts[: -node.level] if node.level else ()
+            base = (*home, *filter(None, (node.module or "").split(".")))
+            names |= {(*base, alias.name) for alias in node.names}
+    found = (_file(name, package.parent) for name in sorted(names) if name[0] == package.name)
+    return [path for path in found if path]
+
+
 @functools.cache
-def _parsed(module: str, source: str) -> tuple[str, list[str]]:
-    """Return the code of a source, and the helpers modules it imports."""
+def _parsed(source: str, path: Path) -> tuple[str, list[Path]]:
+    """Return the code of a source, and the files of the package that it imports."""
     tree = _Computing().visit(ast.parse(source))
-    return ast.dump(tree), _imported_helpers(module, tree)
+    return ast.dump(tree), imported(tree, path)
 
 
 class _Computing(ast.NodeTransformer):
@@ -48,25 +74,11 @@ class _Computing(ast.NodeTransformer):
         return None if typing else self.generic_visit(node)
 
 
-def _imported_helpers(module: str, tree: ast.AST) -> list[str]:
-    """Name the helpers modules that a module imports, anywhere in it.
-
-    `from helpers.corpora import labels` is the module `labels`; only a name that is no module, a function of
-    the package itself, makes the package's `__init__` part of the code.
-    """
-    names, spec = set(), importlib.util.find_spec(module)
-    package = module if spec.submodule_search_locations else module.rpartition(".")[0]
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
-            names.update(
-                found if _is_module(found := f"{base}.{alias.name}") else base for alias in node.names
-            )
-    return sorted(name for name in names if name.startswith("helpers."))
-
-
-def _is_module(name: str) -> bool:
-    path = Path(__file__).parents[2].joinpath(*name.split("."))
-    return path.with_name(f"{path.name}.py").is_file() or path.joinpath("__init__.py").is_file()
+def _file(name: tuple[str, ...], root: Path) -> Path | None:
+    """Return the file of the longest module that a dotted name starts with."""
+    for length in range(len(name), 0, -1):
+        place = root.joinpath(*name[:length])
+        for path in (place.with_suffix(".py"), place / "__init__.py"):
+            if path.is_file():
+                return path
+    return None

@@ -60,3 +60,11 @@ class TestSplits:
         report = splits.leak_report(rows, rows)
         assert report["kind"].tolist() == ["sentence"] and report["share"].tolist() == [100.0]
         assert len(set(splits.document_groups(rows))) == len(set(rows["text"]))
+
+
+def test_random_parts_hold_every_row_once_and_differ_by_one_at_most():
+    parts = list(splits.random_parts(11, 3, seed=4))
+    assert sorted(row for _, inside in parts for row in inside) == list(range(11))
+    assert sorted(len(inside) for _, inside in parts) == [3, 4, 4]
+    assert all(sorted([*outside, *inside]) == list(range(11)) for outside, inside in parts)
+    assert len(list(splits.random_parts(2, 5))) == 2

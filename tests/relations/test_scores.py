@@ -12,9 +12,9 @@ from pytest import approx
 from sklearn.metrics import auc, f1_score, precision_recall_curve
 
 from helpers.corpora.labels import RELATIONS
+from helpers.relations.resampling import auprc_resamples
 from helpers.relations.scores import (
     auprc,
-    auprc_resamples,
     class_auprc,
     f1_of_counts,
     micro_f1,
