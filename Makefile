@@ -1,4 +1,4 @@
-# Two commands: `make reports` runs the notebooks into HTML, `make test` checks everything.
+# `make reports` runs the notebooks into HTML, `make test` checks everything, `make check` the fast part of it.
 PYTHON ?= python3.11
 SUITE  ?= sample
 # Notebooks at a time. Long runs go one by one: their sweeps use every core, or every GPU.
@@ -7,40 +7,59 @@ JOBS   ?= $(if $(filter klue paper,$(SUITE)),1,2)
 PIP_ARGS ?=
 BIN := .venv/bin
 READY := .venv/.ready
-TESTS := .venv/.tests
+DEV := .venv/.dev
+# Two workers; a file's tests stay together, because they share fixtures.
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: reports test lab bench clean
+.PHONY: reports test check lint durations lab bench lock clean
 .DEFAULT_GOAL := reports
 
 reports: $(READY)
 	$(BIN)/nunchi run params/$(SUITE) --jobs $(JOBS)
 	@echo "open reports/$(SUITE)/index.html"
 
-test: $(TESTS)
+test: lint
+	$(PYTEST) --cov --cov-report=term
+
+# The tests that take under a second each. Those that take longer are listed in tests/durations.json.
+check: lint
+	$(PYTEST) --fast
+
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/nbstripout --keep-id --verify notebooks/*.ipynb
-	$(BIN)/python -m pytest
+	$(BIN)/lint-imports
+	$(BIN)/mypy
+
+# Run it on an idle machine: a test that takes over a second there leaves `make check`.
+durations: $(DEV)
+	$(PYTEST) --record-durations
 
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. notebooks
 
-bench: $(READY)
+bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 
-clean:
-	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .hypothesis reports/sample reports/smoke reports/bench reports/scratch
+# Take the newest versions that pyproject.toml allows. Run `make test` and `make reports` before committing them.
+lock: | .venv
+	$(BIN)/python .ci/lock.py $(PIP_ARGS)
 
-# The stamp is written last, so an interrupted install is done again.
-$(READY): requirements.txt pyproject.toml
+clean:
+	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage reports/sample reports/smoke reports/bench reports/scratch
+
+.venv:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or name one: make PYTHON=/path/to/python3.11"; exit 1; }
-	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if v == (3, 11) else "Python 3.11 is needed, %s is %d.%d: make PYTHON=python3.11" % (sys.executable, *v))'
+	@$(PYTHON) -c 'import sys; v = sys.version_info[:2]; sys.exit(0 if (3, 11) <= v <= (3, 13) else "Python 3.11 to 3.13 is needed, %s is %d.%d: make PYTHON=python3.11" % (sys.executable, *v))'
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet $(PIP_ARGS) -r requirements.txt
-	$(BIN)/python -m pip install --quiet --no-deps --editable .
+
+# What reports need, then what tests add, both at the versions of the lock. The stamps are written last, so an
+# interrupted install is done again.
+$(READY): requirements.txt pyproject.toml | .venv
+	$(BIN)/python -m pip install --quiet $(PIP_ARGS) --constraint requirements.txt --editable .
 	@touch $@
 
-# The tests also need the extras that they exercise: a real Ray cluster of two workers.
-$(TESTS): $(READY)
-	$(BIN)/python -m pip install --quiet $(PIP_ARGS) --editable '.[ray]'
+$(DEV): $(READY)
+	$(BIN)/python -m pip install --quiet $(PIP_ARGS) --constraint requirements.txt --editable '.[dev]'
 	@touch $@

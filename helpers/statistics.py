@@ -14,6 +14,7 @@ import numpy as np
 Score = Callable[[np.ndarray], np.ndarray]
 """Maps sums of sufficient statistics `(…, k)` to scores `(…)`."""
 
+LEVEL = 0.95  # of every interval
 CHUNK = 2_000_000  # resampled counts held at once: 16 MB
 
 
@@ -41,7 +42,7 @@ class Interval(NamedTuple):
         return Interval(self.value * factor, low, high)
 
     def headline(self, name: str) -> dict:
-        """Return the entry of `metrics.json` for this figure."""
+        """Return the interval as a row: its name, value, low and high."""
         return {"name": name, **{key: float(number) for key, number in self._asdict().items()}}
 
 
@@ -72,7 +73,6 @@ def bootstrap(
     *,
     clusters: Sequence | None = None,
     samples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Interval:
     """Return `score` of all items with its percentile interval.
@@ -86,7 +86,7 @@ def bootstrap(
     """
     totals = _cluster_sums(stats, clusters)
     value = _checked(score(totals.sum(axis=0)))
-    return _percentiles(float(value), _resampled_scores(totals, score, samples, seed), level)
+    return _percentiles(float(value), _resampled_scores(totals, score, samples, seed))
 
 
 def paired_bootstrap(
@@ -96,7 +96,6 @@ def paired_bootstrap(
     *,
     clusters: Sequence | None = None,
     samples: int = 2000,
-    level: float = 0.95,
     seed: int = 0,
 ) -> Comparison:
     """Return the difference `b - a` on the same resamples of the same items."""
@@ -114,7 +113,7 @@ def paired_bootstrap(
     value = float(_checked(difference(totals.sum(axis=0))))
     draws = _resampled_scores(totals, difference, samples, seed)
     tail = min(np.count_nonzero(draws <= 0), np.count_nonzero(draws >= 0))
-    return Comparison(_percentiles(value, draws, level), min(1.0, 2 * (tail + 1) / (samples + 1)))
+    return Comparison(_percentiles(value, draws), min(1.0, 2 * (tail + 1) / (samples + 1)))
 
 
 def resamples(n: int, samples: int, seed: int) -> Iterator[np.ndarray]:
@@ -130,24 +129,24 @@ def resamples(n: int, samples: int, seed: int) -> Iterator[np.ndarray]:
         yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
 
 
-def mean_interval(values: Sequence[float], *, level: float = 0.95) -> Interval:
+def mean_interval(values: Sequence[float]) -> Interval:
     """Return the mean with Student's t interval: for a handful of seeds or folds."""
     from scipy.stats import t
 
-    values = np.asarray(values, dtype=float)
-    if values.size < 2:
-        raise ValueError(f"an interval of a mean needs at least 2 values, got {values.size}; run more seeds")
-    half = t.ppf((1 + level) / 2, values.size - 1) * values.std(ddof=1) / np.sqrt(values.size)
-    return Interval(float(values.mean()), float(values.mean() - half), float(values.mean() + half))
+    seen = np.asarray(values, dtype=float)
+    if seen.size < 2:
+        raise ValueError(f"an interval of a mean needs at least 2 values, got {seen.size}; run more seeds")
+    half = t.ppf((1 + LEVEL) / 2, seen.size - 1) * seen.std(ddof=1) / np.sqrt(seen.size)
+    return Interval(float(seen.mean()), float(seen.mean() - half), float(seen.mean() + half))
 
 
-def wilson(hits: int, n: int, *, level: float = 0.95) -> Interval:
+def wilson(hits: int, n: int) -> Interval:
     """Return the share hits / n with Wilson's score interval."""
     from statsmodels.stats.proportion import proportion_confint
 
     if not 0 <= hits <= n or n == 0:
         raise ValueError(f"wilson needs 0 <= hits <= n and n > 0, got hits={hits}, n={n}")
-    low, high = proportion_confint(hits, n, alpha=1 - level, method="wilson")
+    low, high = proportion_confint(hits, n, alpha=1 - LEVEL, method="wilson")
     return Interval(hits / n, float(low), float(high))
 
 
@@ -178,14 +177,14 @@ def holm(pvalues: Sequence[float]) -> np.ndarray:
     return multipletests(list(pvalues), method="holm")[1] if len(pvalues) else np.array([])
 
 
-def estimate_shares(probabilities: np.ndarray, *, old: np.ndarray, rounds: int = 500) -> np.ndarray:
+def estimate_shares(probabilities: np.ndarray, *, old: np.ndarray) -> np.ndarray:
     """Estimate the class shares of unlabelled rows by EM (Saerens, Latinne & Decaestecker 2002): (k,).
 
     `probabilities: (n, k)` are calibrated under the shares `old: (k,)`; the rows may have others, as long as
     each class still looks like itself.
     """
     new = np.asarray(old, dtype=float)
-    for _ in range(rounds):
+    for _ in range(500):  # it settles long before
         last, weighted = new, probabilities * (new / old)
         new = np.maximum((weighted / weighted.sum(axis=1, keepdims=True)).mean(axis=0), 1e-9)
         if np.abs(new - last).max() < 1e-7:
@@ -219,6 +218,6 @@ def _checked(scores: np.ndarray) -> np.ndarray:
     return scores
 
 
-def _percentiles(value: float, draws: np.ndarray, level: float) -> Interval:
-    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+def _percentiles(value: float, draws: np.ndarray) -> Interval:
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Interval(value, float(low), float(high))

@@ -1,40 +1,76 @@
-"""The environment: pins agree with what is installed, and `import helpers` costs nothing."""
+"""The lock agrees with pyproject.toml and with what is installed; `import helpers` costs nothing."""
 
 import ast
 import re
 import subprocess
 import sys
 import time
+import tomllib
 from importlib import metadata
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from tests.conftest import ROOT
 
-PINS = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
+LOCK = [line for line in (ROOT / "requirements.txt").read_text().splitlines() if line and line[0] != "#"]
+PINS = dict(line.split("==") for line in LOCK)
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+RUNTIME = [Requirement(line) for line in PROJECT["dependencies"]]
+EXTRAS = {
+    name: [Requirement(line) for line in lines] for name, lines in PROJECT["optional-dependencies"].items()
+}
 
 
-@pytest.mark.parametrize("pin", PINS)
-def test_a_pin_is_exact_and_installed(pin):
-    name, version = re.fullmatch(r"([\w.-]+)(?:\[[\w,]+\])?==([\w.]+)", pin).groups()
-    assert metadata.version(name).split("+")[0] == version  # 2.13.0+cpu is a build of 2.13.0
+def named(requirement):
+    return canonicalize_name(requirement.name)
 
 
-def test_pins_are_sorted_and_unique():
-    names = [re.match(r"[\w.-]+", pin).group().lower() for pin in PINS]
-    assert names == sorted(set(names))
+def test_the_lock_is_what_is_installed():
+    installed = {name: metadata.version(name).partition("+")[0] for name in PINS}  # 2.13.0+cpu is 2.13.0
+    assert installed == PINS
 
 
-def test_conda_takes_the_pins_from_requirements():
+def test_the_lock_is_sorted_and_names_no_index_build_or_cuda_package():
+    assert [re.fullmatch(r"[a-z0-9-]+==[0-9][\w.]*", line).group() for line in LOCK] == LOCK
+    assert list(PINS) == sorted(PINS) and len(PINS) == len(LOCK)
+    assert not [name for name in PINS if re.match(r"nvidia|cuda|triton", name)]
+
+
+@pytest.mark.parametrize("group", ["runtime", "ray", "dev"])
+def test_the_lock_pins_every_dependency_within_its_range(group):
+    for requirement in {"runtime": RUNTIME, **EXTRAS}[group]:
+        if requirement.name != PROJECT["name"]:
+            assert requirement.specifier.contains(PINS[named(requirement)]), requirement
+
+
+def test_the_lock_pins_what_its_packages_need():
+    for name in PINS:
+        for line in metadata.requires(name) or []:
+            needed = Requirement(line)
+            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                pinned = PINS.get(named(needed))
+                assert pinned, f"{name} needs {line}: run make lock"
+                assert needed.specifier.contains(pinned, prereleases=True), f"{name} needs {line}"
+
+
+def test_torch_is_exact_and_jupyter_server_has_no_known_hole():
+    specs = {named(requirement): str(requirement.specifier) for requirement in RUNTIME}
+    assert specs["torch"] == f"=={PINS['torch']}"
+    assert tuple(map(int, PINS["jupyter-server"].split("."))) >= (2, 20)  # CVE-2026-44727
+
+
+def test_conda_takes_the_pins_from_the_lock():
     environment = yaml.safe_load((ROOT / "environment.yml").read_text())
     python, pip, packages = environment["dependencies"]
-    assert python == f"python={sys.version_info[0]}.{sys.version_info[1]}"
-    assert (pip, packages["pip"]) == ("pip", ["-r requirements.txt", "-e ."])
+    assert (python, pip) == ("python=3.11", "pip")
+    assert packages["pip"] == ["-r requirements.txt", "-e ."]
 
 
-# Named by the code but pinned through the package that brings them, or an extra in pyproject.toml.
-BROUGHT = {"traitlets", "matplotlib_inline", "huggingface_hub", "pyarrow", "ray", "bitsandbytes"}
+# Brought by a package that we depend on: pyarrow by datasets, traitlets by ipykernel …
+BROUGHT = {"huggingface-hub", "matplotlib-inline", "pyarrow", "traitlets"}
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml", "iterstrat": "iterative-stratification"}
 
 
@@ -46,13 +82,12 @@ def imported(file):
             yield node.module
 
 
-def test_what_helpers_import_is_pinned():
-    pinned = {re.match(r"[\w.-]+", pin).group().lower() for pin in PINS}
-    known = BROUGHT | set(sys.stdlib_module_names) | {"helpers"}
-    used = {
-        name.split(".")[0] for file in (ROOT / "helpers").rglob("*.py") for name in imported(file)
-    } - known
-    assert sorted(name for name in used if DISTRIBUTIONS.get(name, name).lower() not in pinned) == []
+def test_what_helpers_import_is_a_dependency():
+    declared = {named(requirement) for requirement in [*RUNTIME, *EXTRAS["ray"], *EXTRAS["gpu"]]} | BROUGHT
+    known = set(sys.stdlib_module_names) | {"helpers", "_typeshed"}
+    files = (ROOT / "helpers").rglob("*.py")
+    used = {name.partition(".")[0] for file in files for name in imported(file)} - known
+    assert {canonicalize_name(DISTRIBUTIONS.get(name, name)) for name in used} - declared == set()
 
 
 def seconds(code):

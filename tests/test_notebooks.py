@@ -19,7 +19,7 @@ SUITES = ("smoke", "sample", "klue", "paper")
 SECTIONS = [
     "Parameters", "Setup", "Data", "Experiment", "Evidence", "Verdict", "Limits and next steps", "Record",
 ]  # fmt: skip
-FORBIDDEN = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.For, ast.While, ast.If, ast.Try)
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 SMOKE = sorted(path.stem for path in (ROOT / "params" / "smoke").glob("*.yaml"))
 
 each = pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
@@ -86,11 +86,11 @@ def test_the_sections_are_all_there_in_order(path):
 
 
 @each
-def test_code_cells_are_short_and_hold_no_logic(path):
+def test_code_cells_are_short_and_define_nothing(path):
     for cell in cells(path, "code"):
         assert len(cell["source"].splitlines()) <= 30, cell["id"]
         for node in ast.walk(tree(cell)):
-            assert not isinstance(node, FORBIDDEN), f"{cell['id']}: {ast.unparse(node):.60}"
+            assert not isinstance(node, DEFINITIONS), f"{cell['id']}: {ast.unparse(node):.60}"
             if isinstance(node, ast.ImportFrom):
                 assert node.names[0].name != "*", cell["id"]
         assert "sys.path" not in cell["source"], cell["id"]

@@ -2,7 +2,7 @@
 
 Offsets are half-open character ranges of the text as it was passed in, whatever the tokenizer normalises,
 replaces by [UNK] or drops. Labels and probabilities are moved between characters and tokens here; which label
-wins is the caller's business. Loading and training tokenizers is in `vocabularies`.
+wins is the caller's business. Loading and training tokenizers is in `tokenizers`.
 """
 
 import re
@@ -38,7 +38,7 @@ def encode_with_offsets(
     """
     if not getattr(tokenizer, "is_fast", False):
         raise ValueError(
-            f"{type(tokenizer).__name__} gives no offsets; load it through vocabularies.load_tokenizer, "
+            f"{type(tokenizer).__name__} gives no offsets; load it through tokenizers.load_tokenizer, "
             "which converts vocab.txt and SentencePiece files"
         )
     if isinstance(texts, str):

@@ -1,13 +1,12 @@
 """Tokenizers by name: trained here, read from a file or folder, or fetched from the hub.
 
 Every one comes back as a fast transformers tokenizer with [PAD], [UNK], [CLS], [SEP] and [MASK], whatever its
-source, so that offsets, padding and saving work alike. Measuring them is in `tokenization`.
+source, so that offsets, padding and saving work alike. Measuring them is in `measures`, cutting into
+morphemes in `morphemes`.
 """
 
 import os
 from collections.abc import Iterable, Sequence
-from functools import cache, lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 from tokenizers import (
@@ -23,11 +22,12 @@ from tokenizers import (
 from tokenizers import models as algorithms
 from transformers import PreTrainedTokenizerFast
 
+from helpers.text.morphemes import morphemes
+
 SPECIAL = {
     name: f"[{name[:-6].upper()}]"
     for name in ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 }
-_QUIET = {"special_tokens": list(SPECIAL.values()), "show_progress": False}
 KINDS = ("wordpiece", "bpe", "unigram", "character", "morpheme")
 
 
@@ -68,9 +68,10 @@ def train_tokenizer(kind: str, texts: Iterable[str], *, size: int = 8000) -> Pre
         return _wrapped(_spaced(algorithms.Unigram(_unigram_pieces(texts, size=size), unk_id=1)))
     backend = _spaced(algorithms.BPE(unk_token=SPECIAL["unk_token"]))
     limit = size if kind == "bpe" else 0  # nothing but the alphabet
-    backend.train_from_iterator(
-        texts, trainer=trainers.BpeTrainer(vocab_size=limit, **_QUIET, min_frequency=2)
+    trainer = trainers.BpeTrainer(
+        vocab_size=limit, special_tokens=list(SPECIAL.values()), min_frequency=2, show_progress=False
     )
+    backend.train_from_iterator(texts, trainer=trainer)
     return _wrapped(backend)
 
 
@@ -114,29 +115,6 @@ class _Morphemes:
         return [text[start:end] for start, end in morphemes(text.normalized)]
 
 
-@lru_cache(maxsize=2**15)  # a sentence is cut to train, to encode and to measure; kiwi takes 1 ms for it
-def morphemes(text: str) -> tuple[tuple[int, int], ...]:
-    """Cut a text into kiwi's morphemes: half-open ranges that cover it, gaps included.
-
-    Morphemes that share a syllable (했 is 하 + 었) stay together.
-    """
-    tokens = _kiwi().tokenize(text)
-    inside = {
-        cut for token in tokens if token.len > 1 for cut in range(token.start + 1, token.start + token.len)
-    }
-    cuts = {0, len(text)} | {
-        cut for token in tokens for cut in (token.start, token.start + token.len)
-    } - inside
-    return tuple(pairwise(sorted(cuts)))
-
-
-@cache
-def _kiwi():
-    from kiwipiepy import Kiwi
-
-    return Kiwi(num_workers=1)
-
-
 def _morpheme_splitter() -> pre_tokenizers.PreTokenizer:
     return pre_tokenizers.Sequence(
         [pre_tokenizers.PreTokenizer.custom(_Morphemes()), pre_tokenizers.BertPreTokenizer()]
@@ -153,10 +131,10 @@ def _wordpiece_vocabulary(texts: Sequence[str], splitter, *, size: int) -> dict[
         for word, _ in splitter.pre_tokenize_str(backend.normalizer.normalize_str(text))
     }
     letters = sorted({word[0] for word in words} | {f"##{letter}" for word in words for letter in word[1:]})
-    seeded = {**_QUIET, "special_tokens": [*_QUIET["special_tokens"], *letters]}
-    backend.train_from_iterator(
-        texts, trainer=trainers.WordPieceTrainer(vocab_size=size, **seeded, min_frequency=2)
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=size, special_tokens=[*SPECIAL.values(), *letters], min_frequency=2, show_progress=False
     )
+    backend.train_from_iterator(texts, trainer=trainer)
     return backend.get_vocab()
 
 
@@ -241,7 +219,9 @@ def _saved(path: Path, spec: str) -> PreTrainedTokenizerFast:
     from transformers import AutoTokenizer
 
     try:
-        tokenizer = AutoTokenizer.from_pretrained(str(path) if path.is_dir() else spec)
+        tokenizer = AutoTokenizer.from_pretrained(
+            str(path) if path.is_dir() else spec, trust_remote_code=False
+        )
     except (OSError, ValueError) as error:
         raise ValueError(
             f"cannot load the tokenizer {spec!r}: it is no folder or file here, and the hub did not give it "

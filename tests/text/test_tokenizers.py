@@ -5,7 +5,8 @@ import pickle
 import pytest
 
 from helpers.text.alignment import encode_with_offsets
-from helpers.text.tokenizers import KINDS, SPECIAL, load_tokenizer, morphemes, train_tokenizer
+from helpers.text.morphemes import morphemes
+from helpers.text.tokenizers import KINDS, SPECIAL, load_tokenizer, train_tokenizer
 
 NAMES = (("세종", "은"), ("영희", "는"), ("철수", "는"))
 TEXTS = [f"{n}{p} {place}에서 태어났다." for n, p in NAMES for place in ("한양", "서울", "부산", "제주")] * 3
@@ -56,15 +57,6 @@ def test_morpheme_tokenizer_never_crosses_a_morpheme():
         cuts = {cut for span in morphemes(text) for cut in span}
         assert not [span for span in offsets.tolist() if cuts & set(range(span[0] + 1, span[1]))]
     assert tokenizer.tokenize("왕이") != train_tokenizer("wordpiece", texts * 5, size=200).tokenize("왕이")
-
-
-def test_morphemes_cover_the_text_and_keep_shared_syllables_whole():
-    text = "그는 학교에 갔다 😀 끝."
-    spans = morphemes(text)
-    assert "".join(text[start:end] for start, end in spans) == text
-    assert tuple(text[slice(*span)] for span in spans[:2]) == ("그", "는")
-    assert "갔" in [text[slice(*span)] for span in spans]  # 가 + 았 share the syllable
-    assert morphemes("") == ()
 
 
 def test_bare_vocab_file(tmp_path):
