@@ -100,6 +100,11 @@ def write(notebook: str, *, question: str, verdict: str, headline: Sequence[Mapp
     return pd.DataFrame(figures).set_index("name").rename_axis(None)
 
 
+def figure(name: str, interval: Sequence[float]) -> dict[str, Any]:
+    """Return the row of a headline for a value with its lower and upper bound."""
+    return {"name": name, **dict(zip(FIGURE_FIELDS[1:], map(float, interval), strict=True))}
+
+
 def plain(value: Any, *, where: str = "value") -> Any:
     """Return `value` as JSON types; ValueError names the place of anything else (NaN, infinity)."""
     if value is None or isinstance(value, str | bool | int):

@@ -41,10 +41,6 @@ class Interval(NamedTuple):
         low, high = sorted((self.low * factor, self.high * factor))
         return Interval(self.value * factor, low, high)
 
-    def headline(self, name: str) -> dict:
-        """Return the interval as a row: its name, value, low and high."""
-        return {"name": name, **{key: float(number) for key, number in self._asdict().items()}}
-
 
 class Comparison(NamedTuple):
     """The difference of two systems on the same items, and its two-sided bootstrap p-value."""

@@ -159,3 +159,7 @@ def test_a_config_takes_the_parameters_that_it_has_fields_for():
     assert records.configured(Config, {"epochs": 3, "hidden": 8}) == Config(3, 8)
     with pytest.raises(TypeError, match="epochs"):
         records.configured(Config, {"hidden": 8})
+
+
+def test_an_interval_becomes_a_figure():
+    assert records.figure("x", (1, 0, 2)) == {"name": "x", "value": 1.0, "low": 0.0, "high": 2.0}

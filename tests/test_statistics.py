@@ -116,4 +116,3 @@ def test_interval_formats_for_people():
     assert f"{Interval(61.234, 59.8, 62.51):.1f}" == "61.2 [59.8, 62.5]"
     assert str(Interval(0.5, 0.4, 0.6)) == "0.5 [0.4, 0.6]"
     assert Interval(0.5, 0.4, 0.7).scaled(-100) == (-50, -70, -40)
-    assert Interval(1, 0, 2).headline("x") == {"name": "x", "value": 1.0, "low": 0.0, "high": 2.0}

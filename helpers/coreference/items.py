@@ -13,6 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.text.morphemes import kiwi
+
 # Lower edges of the distance bins, in characters to the nearest earlier mention.
 DISTANCES = (0, 25, 100, 400)
 NOUN_TAGS = ("NNG", "NNP")
@@ -48,16 +50,9 @@ def find_nouns(texts: Sequence[str], *, min_chars: int = 2) -> list[Tagged]:
 @functools.lru_cache(maxsize=4096)
 def _tag(text: str) -> tuple[tuple, bool]:
     """Noun spans of a text and whether it has a pronoun; kept, since tagging is slow and asked for twice."""
-    tokens = _kiwi().tokenize(text)
+    tokens = kiwi().tokenize(text)
     spans = ((token.start, token.start + token.len, token.tag) for token in tokens if token.tag in NOUN_TAGS)
     return tuple(spans), any(token.tag == PRONOUN_TAG for token in tokens)
-
-
-@functools.cache
-def _kiwi():
-    from kiwipiepy import Kiwi
-
-    return Kiwi(num_workers=1)
 
 
 def build_items(

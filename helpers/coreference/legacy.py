@@ -73,6 +73,7 @@ def _surface(tokenizer, token: int) -> str:
 
 @functools.lru_cache(maxsize=65536)
 def _is_noun(word: str) -> bool:
-    from helpers.coreference.items import NOUN_TAGS, _kiwi
+    from helpers.coreference.items import NOUN_TAGS
+    from helpers.text.morphemes import kiwi
 
-    return bool(word) and all(token.tag in NOUN_TAGS for token in _kiwi().tokenize(word))
+    return bool(word) and all(token.tag in NOUN_TAGS for token in kiwi().tokenize(word))

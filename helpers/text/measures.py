@@ -15,7 +15,7 @@ from datasets import Dataset
 
 from helpers.statistics import Interval, bootstrap
 from helpers.text.alignment import Encoded, encode_with_offsets
-from helpers.text.tokenizers import morphemes
+from helpers.text.morphemes import morphemes
 
 COUNTS = (
     "tokens",

@@ -25,7 +25,6 @@ def test_a_bad_checkpoint_is_an_error_row_not_the_end(run, items):
     assert np.allclose(frame["score"], score, equal_nan=True)
 
 
-@pytest.mark.xfail(reason="the sweep does not yet key folders in configs by their content")
 def test_evaluation_is_kept_until_the_weights_change(run, items, tokenizer):
     configs = [{"checkpoint": str(run / "checkpoint-0"), "seq_len": None}]
     first = evaluation.evaluate_checkpoints(configs, items=items, lambada=PASSAGES)

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -21,57 +22,56 @@ NETWORK = {"vocabulary": 200, "hidden": 16, "epochs": 30, "batch_rows": 4}
 
 
 def relations(parent):
-    from helpers.relations.experiment import load_splits, train_and_score
+    from helpers.relations.data import load_splits
+    from helpers.relations.experiment import train_and_score
 
-    config = {"tokenizer": "train:wordpiece", "vocab_size": 300, "hidden": 16, "epochs": 6, "batch_rows": 4}
-    return train_and_score, config, {"splits": load_splits("sample", train_rows=120, dev_rows=20)}
+    config = {"tokenizer": "train:wordpiece", "vocabulary_size": 300, "hidden": 16, "epochs": 6}
+    return (
+        train_and_score,
+        config | {"batch_size": 4},
+        {"splits": load_splits("sample", train_rows=120, dev_rows=20)},
+    )
 
 
 def entities(parent):
-    from helpers.entities.experiment import encode_parts, train_tagger
-    from helpers.entities.results import load_parts
+    from helpers.corpora import load_entities
+    from helpers.entities.experiment import Part, TaggerConfig, encode_parts, train_tagger
 
-    parts = load_parts("sample", train_rows=60, dev_rows=20, valid_share=0.2, seed=0)
-    config = {
-        "encoder": "bilstm", "tokenizer": "train:character", "hidden": 16, "layers": 1, "bigrams": 64,
-        "dropout": 0.1, "peak_lr": 0.01, "schedule": "linear", "epochs": 5, "batch_rows": 4, "seed": 1,
-        "outside_weight": 1.0, "frozen": False,
-        "averages": {"swa_start": 2, "ema_decay": 0.5, "lawa_last": 2},
-    }  # fmt: skip
-    encodings = encode_parts(parts, [config["tokenizer"]], size=300)
-    return train_tagger, config, {"parts": parts, "encodings": encodings}
+    rows = load_entities("sample", "train", rows=80)
+    parts = {"train": Part.of(rows.select(range(50))), "valid": Part.of(rows.select(range(50, 60)))}
+    parts["dev"] = Part.of(rows.select(range(60, 80)))
+    config = TaggerConfig(
+        encoder="bilstm", tokenizer="train:character", hidden=16, layers=1, bigrams=64, dropout=0.1,
+        peak_lr=0.01, epochs=5, batch_size=4, swa_start=2, ema_decay=0.5, lawa_last=2, seed=1,
+    )  # fmt: skip
+    encodings = encode_parts(parts, [config.tokenizer], size=300)
+    return train_tagger, asdict(config), {"parts": parts, "encodings": encodings}
 
 
 def multilabel(parent):
     import numpy as np
 
-    from helpers.multilabel.experiment import Network, described, score_left_out
+    from helpers.multilabel.experiment import score_left_out
 
     labels = np.array([["서울" in text, "1998" in text] for text in TEXTS], dtype=int)
-    config = {"model": described(Network(**NETWORK)), "without": [0], "seed": 0}
+    config = NETWORK | {"kind": "Network", "without": [0], "seed": 0}
     return score_left_out, config, {"texts": TEXTS, "labels": labels, "assigned": np.arange(len(TEXTS)) % 4}
 
 
 def spans(parent):
     import numpy as np
 
-    from helpers.multilabel.experiment import Network, described
-    from helpers.multilabel.spans import tag_left_out
+    from helpers.multilabel.span_experiment import tag_left_out
 
     marked = [[(0, 2)] if "서울" in text else [] for text in TEXTS]
-    config = {"model": described(Network(**NETWORK)), "without": [0], "seed": 0}
+    config = NETWORK | {"without": [0], "seed": 0}
     return tag_left_out, config, {"texts": TEXTS, "spans": marked, "assigned": np.arange(len(TEXTS)) % 4}
 
 
 def masked_lm(parent):
     from helpers.coreference.experiment import build_base
 
-    config = {
-        "model": "deberta-v2", "tokenizer": "train:wordpiece", "vocabulary": 200, "hidden": 32, "layers": 1,
-        "base_epochs": 20, "base_lr": 1e-3, "batch_rows": 2, "length": 32, "max_length": 32,
-        "mask_rate": 0.15, "seed": 0,
-    }  # fmt: skip
-    return build_base, config, {"documents": DOCUMENTS}
+    return build_base, MASKED, {"documents": DOCUMENTS}
 
 
 def continued_masked_lm(parent):
@@ -84,13 +84,15 @@ def continued_masked_lm(parent):
     size = {"vocab_size": len(tokenizer), "hidden": 32, "layers": 1, "max_length": 32}
     encoders.masked_lm("deberta-v2", pad_id=tokenizer.pad_token_id, **size).save_pretrained(parent)
     tokenizer.save_pretrained(parent)
-    config = {
-        "experiment": "mlm_v2", "parent": str(parent), "length": 32, "epochs": 20, "peak_lr": 1e-3,
-        "batch_rows": 2, "mask_rate": 0.15, "seed": 0,
-    }  # fmt: skip
+    config = MASKED | {"curriculum": "mlm_v2", "parent": str(parent)}
     return continue_run, config, {"documents": DOCUMENTS, "items": None}
 
 
+MASKED = {
+    "model": "deberta-v2", "tokenizer": "train:wordpiece", "vocabulary": 200, "hidden": 32, "layers": 1,
+    "lengths": [32], "base_epochs": 20, "base_lr": 1e-3, "epochs": 20, "peak_lr": 1e-3, "batch_rows": 2,
+    "mask_rate": 0.15, "seed": 0,
+}  # fmt: skip
 DOCUMENTS = [{"id": str(at), "text": ". ".join(TEXTS[at::6]) + "."} for at in range(6)]
 CASES = {
     case.__name__: case for case in (relations, entities, multilabel, spans, masked_lm, continued_masked_lm)
