@@ -96,7 +96,9 @@ def _comments(source: str) -> dict[int, str]:
 
 def _parameter(statement: ast.stmt, comment: str) -> Parameter:
     line = ast.unparse(statement)
-    if not (isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)):
+    if not (
+        isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value
+    ):
         raise ValueError(f"`{line}` is not a typed literal; write `name: type = value  # what it does`")
     try:
         default = ast.literal_eval(statement.value)
@@ -114,7 +116,8 @@ def _fit(value: Any, annotation: ast.expr, where: str) -> tuple[Any, list[str]]:
     """Return `value` as the annotated type (an int becomes a float where one is due) and the complaints."""
     if isinstance(annotation, ast.Name) and annotation.id in SCALARS:
         return _fit_scalar(value, annotation.id, where)
-    kind = annotation.value.id if isinstance(annotation, ast.Subscript) else getattr(annotation, "id", None)
+    outer = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    kind = outer.id if isinstance(outer, ast.Name) else None
     inner = annotation.slice if isinstance(annotation, ast.Subscript) else None
     if kind == "list":
         if not isinstance(value, list):
@@ -124,9 +127,9 @@ def _fit(value: Any, annotation: ast.expr, where: str) -> tuple[Any, list[str]]:
     if kind == "dict":
         if not isinstance(value, dict):
             return value, [f"{where} must be a mapping, got {_shown(value)}; write {{key: value}}"]
-        inner = inner.elts[1] if inner else None
-        pairs = {k: _fit(v, inner, f"{where}.{k}") if inner else (v, []) for k, v in value.items()}
-        return {k: v for k, (v, _) in pairs.items()}, [c for _, cs in pairs.values() for c in cs]
+        inner = inner.elts[1] if isinstance(inner, ast.Tuple) else None
+        named = {k: _fit(v, inner, f"{where}.{k}") if inner else (v, []) for k, v in value.items()}
+        return {k: v for k, (v, _) in named.items()}, [c for _, cs in named.values() for c in cs]
     return value, [f"{where} has the type {ast.unparse(annotation)}; use str, int, float, bool, list or dict"]
 
 

@@ -25,8 +25,10 @@ class _Average:
 
     def __init__(self, every: Every, start: float, update: Callable[[list, list, int], None]):
         self.every, self.start, self.update = every, start, update
-        self.count, self._weights = 0, {}
-        self._model, self._live = None, []
+        self.count = 0
+        self._weights: Weights = {}
+        self._model: nn.Module | None = None
+        self._live: list[Tensor] = []
 
     def __call__(self, model: nn.Module, moment: Moment) -> None:
         if moment.epoch < self.start or not self.every(moment):
@@ -138,7 +140,8 @@ def average_weights(state_dicts: Iterable[Mapping[str, Tensor]]) -> Weights:
 
     Sums are kept in double precision, so the order does not matter.
     """
-    count, sums, last = 0, {}, None
+    count, last = 0, None
+    sums: Weights = {}
     for state in state_dicts:
         if last is not None and state.keys() != last.keys():
             raise ValueError(

@@ -149,12 +149,12 @@ def _cut(order: np.ndarray, lengths: np.ndarray, *, rows: int, tokens: int | Non
     return batches
 
 
-def _columns(rows: Iterable[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _columns(rows: Any) -> dict[str, list[Any]]:
     if hasattr(rows, "column_names"):  # a datasets.Dataset: columns are cheaper than rows
         columns = {name: list(rows[name]) for name in rows.column_names}
     else:
-        rows = list(rows)
-        columns = {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
+        listed = list(rows)
+        columns = {name: [row[name] for row in listed] for name in (listed[0] if listed else ())}
     columns.pop("attention_mask", None)
     return {
         name: [v.tolist() for v in values] if values and isinstance(values[0], np.ndarray) else values

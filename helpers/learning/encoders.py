@@ -101,7 +101,7 @@ def encoder_config(
     """Return the config of a small encoder; `more` goes straight into it (`bigrams` of the BiLSTM)."""
     if kind not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {kind!r}")
-    size = {"vocab_size": vocab_size, "hidden_size": hidden, "num_hidden_layers": layers}
+    size: dict[str, Any] = {"vocab_size": vocab_size, "hidden_size": hidden, "num_hidden_layers": layers}
     size["pad_token_id"] = pad_id
     if kind == "bilstm":
         return AutoConfig.for_model("nunchi-bilstm", **size | {"dropout": dropout} | more)

@@ -48,7 +48,7 @@ class Classifier(PreTrainedModel):
         if hasattr(self.encoder, "pooler"):
             self.encoder.pooler = None  # never used here: its parameters would get no gradient
         config.encoder = self.encoder.config
-        size = config.encoder.hidden_size
+        size = self.encoder.config.hidden_size
         dropout = nn.Dropout(config.head_dropout)
         out = nn.Linear(size, config.num_labels)
         if config.task == "tokens":

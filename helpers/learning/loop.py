@@ -30,7 +30,7 @@ from helpers.learning.inference import (
     pad_id_of,
     to_tensors,
 )
-from helpers.learning.steps import StepPlan
+from helpers.learning.steps import Draw, StepPlan
 
 WEIGHT_DECAY = 0.01  # of matrices; biases and norms have none
 CLIP = 1.0  # the largest gradient norm
@@ -63,7 +63,7 @@ def fit(
     folder: str | Path | None = None,
     observers: Sequence[Observer] = (),
     transform: Transform | None = None,
-    draw: Callable[[int], Sequence[int]] | None = None,
+    draw: Draw | None = None,
 ) -> FitResult:
     """Train the model in place.
 
@@ -103,7 +103,7 @@ class _Run:
         self.saved_at = time.perf_counter()
         self.saving_cost = 3 * sum(p.nbytes for p in self.trained.values()) / checkpointing.SPEED
         self.best_weights: dict[str, Tensor] | None = None
-        self.state = {
+        self.state: dict[str, Any] = {
             "step": 0, "examples": 0, "loss_sum": 0.0, "loss_targets": 0, "history": [], "best_step": None,
             "best_metric": None, "stale": 0, "stopped_early": False, "train_seconds": 0.0, "seconds": 0.0,
             "saving_seconds": 0.0,
@@ -186,7 +186,7 @@ class _Run:
                 groups[f"observer-{index}"] = observer.state_dict()
         if self.accelerator.scaler is not None:
             self.state["scaler"] = self.accelerator.scaler.state_dict()
-        if self.accelerator.is_main_process:
+        if self.folder and self.accelerator.is_main_process:
             state = self.state | {"fingerprint": self.fingerprint}
             checkpointing.save(self.folder, self.state["step"], groups=groups, state=state)
         self.accelerator.wait_for_everyone()
@@ -258,10 +258,11 @@ class _Run:
     def _watch(self, row: dict[str, float]) -> None:
         """Keep the best weights, count evaluations without a new best, stop when patience ends."""
         config, state = self.config, self.state
-        if missing := {config.metric, config.tie_break} - {None, *row}:
-            names = " and ".join(map(repr, sorted(missing)))
+        watched = [name for name in (config.metric, config.tie_break) if name]
+        if missing := [name for name in watched if name not in row]:
+            names = " and ".join(map(repr, missing))
             raise ValueError(f"evaluate returned {sorted(row)}, not the metric {names} to watch")
-        value = row[config.metric]
+        value = row[watched[0]]
         best = next((old for old in state["history"] if old["step"] == state["best_step"]), None)
         if (best is None or self._rank(row) > self._rank(best)) and not math.isnan(value):
             state["best_step"], state["best_metric"], state["stale"] = row["step"], value, 0
@@ -272,7 +273,7 @@ class _Run:
 
     def _rank(self, row: dict[str, float]) -> tuple[float, float]:
         """Return what orders evaluations: the metric, then the tie-break, greater is better."""
-        return row[self.config.metric], -row.get(self.config.tie_break, 0.0)
+        return row[self.config.metric or ""], -row.get(self.config.tie_break or "", 0.0)
 
 
 def _share(batch: Batch, rank: int, world: int) -> tuple[Batch, int]:

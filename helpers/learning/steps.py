@@ -10,11 +10,14 @@ import numpy as np
 from helpers.learning.batching import Features, length_buckets
 from helpers.learning.config import Moment, TrainConfig, learning_rate
 
+Draw = Callable[[int], Sequence[int] | np.ndarray]
+"""Names the rows of an epoch."""
+
 
 class StepPlan:
     """All steps of a run, each a list of batches; `draw(epoch)` names the rows of an epoch (None: all)."""
 
-    def __init__(self, features: Features, config: TrainConfig, draw: Callable[[int], Sequence[int]] | None):
+    def __init__(self, features: Features, config: TrainConfig, draw: Draw | None):
         self.features, self.config, self.draw = features, config, draw
         epochs = [self._epoch(epoch) for epoch in range(config.epochs)]
         self.epoch_steps = [len(steps) for steps in epochs]
@@ -30,7 +33,9 @@ class StepPlan:
         return learning_rate(self.config, step, total=len(self.steps), first_epoch=self.epoch_steps[0])
 
     def fingerprint(self) -> dict[str, Any]:
-        order = blake2b(np.concatenate([rows for step in self.steps for rows in step]), digest_size=16)
+        order = blake2b(
+            np.concatenate([rows for step in self.steps for rows in step]).tobytes(), digest_size=16
+        )
         return asdict(self.config) | {"data": self.features.fingerprint(), "order": order.hexdigest()}
 
     def _position(self, step: int) -> float:

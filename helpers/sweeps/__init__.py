@@ -13,7 +13,7 @@ import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from helpers.sweeps import cluster, files, jobs
 from helpers.sweeps import workers as local
@@ -70,7 +70,7 @@ def sweep(
     return frame
 
 
-def fingerprint(*parts: object) -> str:
+def fingerprint(*parts: Any) -> str:
     """Hash what the arguments hold: strings, JSON-like values, `datasets.Dataset`s (row by row)."""
     digest = hashlib.sha256()
     for part in parts:
@@ -120,7 +120,7 @@ class _Grid:
         self.open = {
             key: config for key, config in zip(self.keys, self.configs, strict=True) if key not in self.rows
         }
-        self.locks = {}
+        self.locks: dict[str, Any] = {}
 
     def run(self, engine: Callable) -> None:
         """Compute what is open; rows that other processes hold are read once they are there."""

@@ -21,7 +21,8 @@ from helpers.sweeps.store import CHECKPOINTS
 def ray_tasks(take: Take, *, shared: Mapping[str, object]) -> Iterator[tuple[Job, Outcome]]:
     """Run jobs as Ray tasks, each on a core, and on a GPU where the cluster has any."""
     ray = _connected()
-    common, put, busy = ray.put(dict(shared)), _put_once(ray), {}
+    common, put = ray.put(dict(shared)), _put_once(ray)
+    busy: dict[Any, Job] = {}
     held = {name for value in shared.values() if isinstance(value, Mapping) for name in value}
     try:
         while True:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator, Mapping
 from multiprocessing import connection
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 from helpers.sweeps.jobs import Job, Outcome, Take, call
@@ -54,7 +55,9 @@ def processes(
     take: Take, *, environments: list[dict[str, str]], shared: Mapping[str, object]
 ) -> Iterator[tuple[Job, Outcome]]:
     """Run jobs on spawned workers, one per environment; each takes the next job as soon as it is free."""
-    slots, idle, busy = list(range(len(environments))), [], {}
+    slots = list(range(len(environments)))
+    idle: list[_Spawned] = []
+    busy: dict[Any, tuple[_Spawned, Job]] = {}
     try:
         while True:
             while (idle or slots) and (job := take()) is not None:
@@ -111,5 +114,6 @@ def _serve(pipe: connection.Connection) -> None:
 
 
 def _end_with_parent() -> None:
-    multiprocessing.parent_process().join()
+    if parent := multiprocessing.parent_process():
+        parent.join()
     os._exit(1)
