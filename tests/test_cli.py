@@ -122,9 +122,9 @@ def test_an_unknown_engine_in_the_environment_is_refused(suite, monkeypatch, cap
 
 
 def test_a_download_that_fails_is_told_by_the_exit_code(tmp_path, monkeypatch, capsys):
-    from helpers.corpora import hub
+    from helpers.corpora import commands
 
-    monkeypatch.setattr(hub, "fill", lambda task, folder: task.folder == "klue-re")
+    monkeypatch.setattr(commands, "_download", lambda task, folder: task.folder == "klue-re")
     assert call(capsys, "fetch", str(tmp_path), "--only", "klue-re")[0] == 0
     assert call(capsys, "fetch", str(tmp_path))[0] == 1
 

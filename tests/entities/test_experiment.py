@@ -11,6 +11,8 @@ from helpers.corpora.labels import TAGS
 from helpers.entities import experiment, scores, tags
 from helpers.entities.experiment import Part, TaggerConfig
 from helpers.entities.tags import TagArray
+from helpers.learning import checkpointing
+from helpers.learning.config import EPOCH
 
 CONFIG = TaggerConfig(
     hidden=16, layers=1, bigrams=64, dropout=0.0, peak_lr=0.05, epochs=3, batch_size=4, seed=1, swa_start=2,
@@ -123,6 +125,7 @@ def test_an_interrupted_run_goes_on_from_its_checkpoint(parts, encodings, tmp_pa
             raise KeyboardInterrupt
         return scored[-1]
 
+    monkeypatch.setattr(checkpointing, "due", lambda moment, **_: EPOCH(moment))
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr(experiment, "official_f1", interrupted)
         train(parts, encodings, tmp_path)

@@ -1,0 +1,37 @@
+"""A whole suite whose sweeps run on a real Ray cluster: the same figures as here."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+from tests.projects import read_json
+
+SWEEPING = ("02", "03", "04", "05", "06")  # the notebooks that train
+
+
+@pytest.mark.slow
+def test_a_suite_on_two_workers_of_a_cluster_gives_the_figures_of_a_local_one(smoke, tmp_path):
+    ray = pytest.importorskip("ray")
+    ray.init(num_cpus=2, num_gpus=0, log_to_driver=False, include_dashboard=False)
+    try:
+        environment = os.environ | {
+            "RAY_ADDRESS": ray.get_runtime_context().gcs_address,
+            "NUNCHI_CACHE": str(tmp_path / "cache"),
+        }
+        command = [sys.executable, "-m", "helpers", "run", str(ROOT / "params" / "smoke"), "--engine", "ray"]
+        options = ["--only", ",".join(SWEEPING), "--jobs", "2", "--out", str(tmp_path)]
+        done = subprocess.run(
+            [*command, *options], env=environment, capture_output=True, text=True, timeout=600
+        )
+    finally:
+        ray.shutdown()
+    assert done.returncode == 0, done.stderr
+    local = [folder for folder in smoke[1].iterdir() if folder.name.startswith(SWEEPING)]
+    assert len(local) == len(SWEEPING)
+    for folder in local:
+        metrics = read_json(tmp_path / "smoke" / folder.name / "metrics.json")
+        assert metrics == read_json(folder / "metrics.json"), folder.name
+    assert not list((tmp_path / "cache").rglob("*.part")), "every row was put in place"
