@@ -10,7 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import psutil
 import pytest
@@ -294,7 +294,7 @@ def test_a_notebook_runs_in_jupyterlab(tmp_path):
         for _ in range(4):  # a click is lost now and then while the page is still busy
             if not recorded():
                 menu(browser, "Run", "Run All Cells")
-                with contextlib.suppress(AssertionError):
+                with suppress(AssertionError):
                     wait_until(recorded, seconds=45)
         wait_until(lambda: recorded() and idle(browser), seconds=30)
         menu(browser, "File", "Save Notebook")
