@@ -14,15 +14,16 @@ HEADER = """\
 # Every package at the version the figures in this repository were produced with. Written by `make lock`, on
 # Linux with Python 3.11; the ranges are in pyproject.toml. The CUDA packages that some builds of torch bring
 # are left out: pip adds those that the chosen build needs (README.md, "GPUs, and which build of torch").
+# What only developers need is marked `# dev`: it cannot change a figure.
 """
 CUDA = re.compile(r"nvidia-|cuda-|triton$")
 
 
-def resolved(project: Path) -> dict[str, str]:
+def resolved(project: str) -> dict[str, str]:
     """Ask pip what it would install: {normalised name: version without the build}."""
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
     found = subprocess.run(
-        [*command, "--report", "-", *sys.argv[1:], f"{project}[dev]"],
+        [*command, "--report", "-", *sys.argv[1:], project],
         stdout=subprocess.PIPE,
         text=True,
         check=True,
@@ -34,8 +35,10 @@ def resolved(project: Path) -> dict[str, str]:
 
 if __name__ == "__main__":
     root = Path(__file__).resolve().parent.parent
-    pins = {name: version for name, version in resolved(root).items() if not CUDA.match(name)}
-    del pins["nunchi"]
-    lines = [f"{name}=={version}\n" for name, version in sorted(pins.items())]
+    pins, needed = resolved(f"{root}[dev]"), resolved(str(root))
+    pins = {name: version for name, version in pins.items() if not CUDA.match(name) and name != "nunchi"}
+    lines = [
+        f"{name}=={version}{'' if name in needed else '  # dev'}\n" for name, version in sorted(pins.items())
+    ]
     (root / "requirements.txt").write_text(HEADER + "".join(lines))
     print(f"requirements.txt: {len(pins)} packages")

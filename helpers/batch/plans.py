@@ -73,7 +73,9 @@ def fingerprint(plan: Plan) -> dict[str, str]:
         "notebook": _digest(cells),
         "parameters": _digest(plan.values),
         "helpers": _digest(closures.reached(code, ROOT / "helpers")),
-        "pins": _digest([pin for line in pins if (pin := line.partition("#")[0].strip())]),
+        "pins": _digest(
+            [pin for line in pins if "# dev" not in line and (pin := line.partition("#")[0].strip())]
+        ),
         "data": _digest(_data_state(plan.values.get("data", "sample"))),
     }
 

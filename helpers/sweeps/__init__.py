@@ -54,6 +54,11 @@ def sweep(
     """
     if shared and not fingerprint:
         raise ValueError("`shared` is not in the cache key: pass fingerprint=sweeps.fingerprint(…) of it")
+    if int(os.environ.get("WORLD_SIZE", 1)) > 1:
+        raise ValueError(
+            "a sweep gives every configuration one process, and `accelerate launch` has started several for "
+            "one: they would average different models. Start it plainly, it uses every GPU by itself"
+        )
     engine = engine or os.environ.get("NUNCHI_ENGINE") or "local"
     if engine not in ("local", "ray"):
         raise ValueError(f'engine is "local" or "ray", got {engine!r}')

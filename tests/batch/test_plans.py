@@ -143,7 +143,7 @@ def test_changed_helpers_and_pins_are_noticed(project, monkeypatch, tmp_path):
     pretend_run(plan)
     (tmp_path / "helpers" / "unused.py").write_text("1")
     (tmp_path / "helpers" / "batch" / "report.css").write_text("1")
-    (tmp_path / "requirements.txt").write_text("# pins\na==1\n")
+    (tmp_path / "requirements.txt").write_text("# pins\na==1\nruff==9  # dev\n")
     assert plans.why_stale(plan) is None
     (tmp_path / "helpers" / "records.py").write_text("2")
     (tmp_path / "requirements.txt").write_text("a==2")

@@ -211,6 +211,12 @@ def test_bad_input_is_refused_early(call, message):
         call()
 
 
+def test_a_sweep_in_several_launched_processes_is_refused(monkeypatch, tmp_path):
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="Start it plainly"):
+        sweep(counted, [{"x": 1, "calls": str(tmp_path / "c")}], name="launched")
+
+
 def test_functions_of_main_are_refused():
     function = type(counted)(counted.__code__, {}, "counted")
     function.__module__ = "__main__"
