@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 # Before torch is imported anywhere: parallel test runs must not oversubscribe the cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -35,12 +36,16 @@ def real_data() -> Path:
 
 
 @pytest.fixture(scope="session")
-def smoke(tmp_path_factory) -> tuple[subprocess.CompletedProcess, Path]:
-    """The smoke suite, run once for all tests: what the runner said, and the folder of reports."""
-    out = tmp_path_factory.mktemp("smoke")
+def smoke(tmp_path_factory, worker_id) -> tuple[subprocess.CompletedProcess, Path]:
+    """The smoke suite, run once for all tests and workers: what the runner said, and the folder of reports."""
+    base = tmp_path_factory.getbasetemp()
+    out = (base if worker_id == "master" else base.parent) / "smoke-suite"
     command = [sys.executable, "-m", "helpers", "run", str(ROOT / "params" / "smoke"), "--out", str(out)]
-    done = subprocess.run([*command, "--jobs", "2"], capture_output=True, text=True, timeout=900)
-    return done, out / "smoke"
+    with FileLock(f"{out}.lock"):
+        if not (said := out.with_suffix(".json")).is_file():
+            done = subprocess.run([*command, "--jobs", "2"], capture_output=True, text=True, timeout=900)
+            said.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
+    return subprocess.CompletedProcess(command, *json.loads(said.read_text())), out / "smoke"
 
 
 def pytest_addoption(parser):
@@ -56,9 +61,7 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config, items):
     for item in items:
-        # A file's tests share its fixtures, and the smoke suite is run once: they stay on one worker.
-        group = "smoke" if "smoke" in item.fixturenames else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
+        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))  # a file shares fixtures
     if config.getoption("--fast"):
         slow = json.loads(DURATIONS.read_text())
         left_out = [item for item in items if item.nodeid in slow or _marked(item)]

@@ -51,7 +51,7 @@ def test_a_hash_inside_text_is_not_a_comment():
         ("import os", "not a typed literal"),
         ("rows: int = 3 * 4", "is computed"),
         ("rows: int = len('a')", "is computed"),
-        ("rows: int", "is computed"),
+        ("rows: int", "is not a typed literal"),
         ("rows: int = '3'", "must be int, got text '3'"),
         ("rows: int | None = 3", "has the type int | None"),
         ("rows: int = = 3", "not Python"),
