@@ -11,7 +11,7 @@ DEV := .venv/.dev
 # Two workers; a file's tests stay together, because they share fixtures.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: reports test check lint durations lab bench lock clean
+.PHONY: reports test check lint coverage durations lab bench lock clean
 .DEFAULT_GOAL := reports
 
 reports: $(READY)
@@ -19,6 +19,10 @@ reports: $(READY)
 	@echo "open reports/$(SUITE)/index.html"
 
 test: lint
+	$(PYTEST)
+
+# The same tests, half as fast: which branches of helpers/ no test takes.
+coverage: $(DEV)
 	$(PYTEST) --cov --cov-report=term
 
 # The tests that take under a second each. Those that take longer are listed in tests/durations.json.

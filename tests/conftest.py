@@ -37,7 +37,7 @@ def real_data() -> Path:
 
 @pytest.fixture(scope="session")
 def smoke(tmp_path_factory, worker_id) -> tuple[subprocess.CompletedProcess, Path]:
-    """The smoke suite, run once for all tests and workers: what the runner said, and the folder of reports."""
+    """The smoke suite, run once for all workers: what the runner said, and the folder of reports."""
     base = tmp_path_factory.getbasetemp()
     out = (base if worker_id == "master" else base.parent) / "smoke-suite"
     command = [sys.executable, "-m", "helpers", "run", str(ROOT / "params" / "smoke"), "--out", str(out)]
