@@ -69,6 +69,14 @@ def test_what_is_sent_names_no_path_of_the_driver(tmp_path, cache):
     assert sent.config["model"][0]["parent"].name == "model"
 
 
+def test_the_name_of_something_shared_stays_a_name(tmp_path):
+    (tmp_path / "tokenizer").touch()
+    shared_name = str(tmp_path / "tokenizer")
+    job = Job("key", "module:function", {"tokenizer": shared_name}, tmp_path, tmp_path / "log")
+    assert cluster.packed(job, put=str, held={shared_name}).config == {"tokenizer": shared_name}
+    assert isinstance(cluster.packed(job, put=str).config["tokenizer"], cluster.Parcel)
+
+
 @pytest.mark.slow
 def test_the_same_sweep_on_a_real_ray_cluster_of_two_workers(tmp_path, two_workers):
     files = sweep(with_files, [{"x": x} for x in range(5)], name="ray", engine="ray")
