@@ -4,12 +4,10 @@ Recomputes every composite and epoch, gives each Real@1 the interval its sample 
 study's claims. Our own checkpoints are compared in `trajectories`.
 """
 
-from importlib import resources
-
 import numpy as np
 import pandas as pd
 
-from helpers import statistics
+from helpers import reference, statistics
 from helpers.coreference.checkpoints import composite, step_of
 
 ITEMS = {1536: 2400, 2048: 3200}  # evaluation items of the study, by sequence length
@@ -34,9 +32,7 @@ GUIDE_LAMBADA, GUIDE_SCORE = 0.6613, 0.6785
 
 def published() -> pd.DataFrame:
     """Return the published rows with `step`, `items` and a unique `key`."""
-    path = resources.files("helpers") / "reference" / "mlm_checkpoints.csv"
-    with path.open(encoding="utf-8") as stream:
-        frame = pd.read_csv(stream)
+    frame = reference.published("mlm_checkpoints")
     step = frame["checkpoint"].map(step_of)
     keys = list(zip(frame["experiment"], frame["seq_len"], step, strict=True))
     return frame.assign(step=step, items=frame["seq_len"].map(ITEMS), key=keys)

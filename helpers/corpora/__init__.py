@@ -48,7 +48,6 @@ from helpers.corpora import sources as _sources
 from helpers.corpora import unlp as _unlp
 from helpers.corpora.files import READERS
 from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAGS, TECHNIQUES
-from helpers.corpora.splits import leak_report, relation_groups, split_by_group
 from helpers.corpora.unlp import CorpusWarning
 
 if TYPE_CHECKING:
@@ -59,14 +58,11 @@ __all__ = [
     "RELATIONS",
     "TECHNIQUES",
     "CorpusWarning",
-    "leak_report",
     "load_documents",
     "load_entities",
     "load_lambada",
     "load_relations",
     "load_techniques",
-    "relation_groups",
-    "split_by_group",
 ]
 
 Source = str | os.PathLike

@@ -5,13 +5,12 @@ on the same predictions.
 """
 
 from collections.abc import Mapping, Sequence
-from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from helpers import statistics
+from helpers import reference, statistics
 from helpers.corpora.labels import OUTSIDE, TAGS
 from helpers.entities import scores
 from helpers.entities.decoding import IGNORED, project_tags
@@ -160,5 +159,4 @@ def dropped_by_legacy(part: Part, encoded: EncodedPart) -> dict[str, int]:
 
 def published() -> pd.DataFrame:
     """Return the study's 24 rows: seed, system, entity_f1, char_f1."""
-    with (files("helpers") / "reference" / "ner_swa_ensemble.csv").open(encoding="utf-8") as stream:
-        return pd.read_csv(stream)
+    return reference.published("ner_swa_ensemble")

@@ -5,6 +5,7 @@ import pandas as pd
 
 from helpers import corpora
 from helpers.corpora.labels import NO_RELATION
+from helpers.corpora.splits import relation_groups, split_by_group
 from helpers.relations.experiment import Splits
 from helpers.relations.slices import seen_pairs
 from helpers.statistics import wilson
@@ -16,7 +17,7 @@ def load_splits(source: str, *, train_rows: int, dev_rows: int, seed: int = 0) -
     No sentence and no entity pair stands on both sides of that cut.
     """
     rows = corpora.load_relations(source, "train", rows=train_rows or None, seed=seed)
-    train, valid = corpora.split_by_group(rows, corpora.relation_groups(rows), share=0.1, seed=seed)
+    train, valid = split_by_group(rows, relation_groups(rows), share=0.1, seed=seed)
     return Splits(train, valid, corpora.load_relations(source, "dev", rows=dev_rows or None, seed=seed))
 
 

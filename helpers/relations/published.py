@@ -4,11 +4,10 @@ The study scored one seed per cell on 3,247 rows split at random off the trainin
 many evaluations on those rows. Its predictions are not public, so the noise is rebuilt from its own figures.
 """
 
-from importlib.resources import files
-
 import numpy as np
 import pandas as pd
 
+from helpers.reference import published
 from helpers.relations.scores import f1_of_counts
 from helpers.statistics import Interval
 
@@ -18,8 +17,7 @@ NO_RELATION_SHARE = 0.294  # of the training file
 
 def load_grid() -> pd.DataFrame:
     """Read the 29 rows, best first, with short model names, and micro_f1 as an Interval of 95 %."""
-    with (files("helpers") / "reference" / "re_backbone_grid.csv").open(encoding="utf-8") as file:
-        frame = pd.read_csv(file).sort_values("micro_f1", ascending=False, ignore_index=True)
+    frame = published("re_backbone_grid").sort_values("micro_f1", ascending=False, ignore_index=True)
     frame["model"] = frame["model"].str.replace("monologg/", "").str.replace("-discriminator", "")
     frame["micro_f1"] = [
         noise_band(f1, accuracy=accuracy)

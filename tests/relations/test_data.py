@@ -3,6 +3,7 @@
 import pytest
 
 from helpers import corpora
+from helpers.corpora.splits import leak_report
 from helpers.relations.data import load_splits, overview
 
 
@@ -12,9 +13,9 @@ def splits():
 
 
 def test_validation_shares_nothing_with_training(splits):
-    assert corpora.leak_report(splits.train, splits.valid)["shared"].tolist() == [0, 0]
+    assert leak_report(splits.train, splits.valid)["shared"].tolist() == [0, 0]
     random = splits.labelled.train_test_split(test_size=len(splits.valid), seed=0)
-    assert corpora.leak_report(random["train"], random["test"])["shared"].max() > 0
+    assert leak_report(random["train"], random["test"])["shared"].max() > 0
     assert len(splits.train) + len(splits.valid) == len(splits.labelled) == 300
     assert len(splits.dev) == 120
 
