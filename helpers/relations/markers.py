@@ -168,15 +168,17 @@ def mark(
 def mark_row(row: dict, *, scheme: str) -> MarkedSentence:
     """Mark one row of a relation data set, whose end_idx is inclusive.
 
-    The scheme FIRST_MATCH is the published procedure, a control: where its search misses a word, the sentence
-    stays unmarked and both starts point at its beginning.
+    The scheme FIRST_MATCH is the published procedure, a control: a word that its search misses, or finds
+    inside the other, stays unmarked, and its start points at the beginning of the sentence.
     """
     subject, object = row["subject_entity"], row["object_entity"]
     places = [(subject["start_idx"], subject["end_idx"] + 1), (object["start_idx"], object["end_idx"] + 1)]
     if scheme == FIRST_MATCH:
         first, second = legacy_first_match(row["sentence"], subject["word"], object["word"])
-        if first is None or second is None or max(first, second)[0] < min(first, second)[1]:
+        if first is None and second is None:
             return MarkedSentence(row["sentence"], 0, 0, (0, 1), (0, 1), ())
+        if first is None or second is None or max(first, second)[0] < min(first, second)[1]:
+            return _mark_one(row, "subject", first) if first else _mark_one(row, "object", second)
         places = [first, second]
     return mark(
         row["sentence"], *places, scheme=scheme, subject_type=subject["type"], object_type=object["type"]
@@ -256,6 +258,17 @@ def legacy_first_match(sentence: str, subject_word: str, object_word: str) -> li
 
     matches = (re.search(rf"\b{re.escape(word)}\b", sentence) for word in (subject_word, object_word))
     return [match and match.span() for match in matches]
+
+
+def _mark_one(row: dict, role: str, span: tuple[int, int]) -> MarkedSentence:
+    """Mark one entity as typed-punct does; the other's range is the sentence's first character."""
+    parts = scheme_parts(FIRST_MATCH)
+    words = {f"{role}_type": _type_word(parts, row[f"{role}_entity"]["type"], FIRST_MATCH)}
+    opening, closing = (part.format_map(words) for part in getattr(parts, role))
+    text, placed = _apply(row["sentence"], [(span[0], span[0], opening), (span[1], span[1], closing)])
+    ranges = {"subject": (0, 1), "object": (0, 1)} | {role: (placed[0].at, placed[1].at + len(closing))}
+    subject, object = ranges["subject"], ranges["object"]
+    return MarkedSentence(text, subject[0], object[0], subject, object, tuple(placed))
 
 
 def _check(sentence: str, subject: tuple[int, int], object: tuple[int, int]) -> None:

@@ -226,14 +226,31 @@ def test_a_row_is_marked_up_to_its_inclusive_end():
     )
 
 
-def test_the_legacy_search_leaves_a_glued_name_unmarked():
-    hidden, found = (
-        labelled("세종은 조선의 왕", "세종", "조선"),
-        labelled("세종 그리고 조선 이야기", "세종", "조선"),
-    )
+def test_the_legacy_search_leaves_glued_names_unmarked():
+    hidden = labelled("세종은 조선의 왕", "세종", "조선")
     unmarked = mark_row(hidden, scheme=FIRST_MATCH)
     assert unmarked.text == unmarked.unmark() == hidden["sentence"] and unmarked.subject_start == 0
+    found = labelled("세종 그리고 조선 이야기", "세종", "조선")
     assert mark_row(found, scheme=FIRST_MATCH) == mark_row(found, scheme="typed-punct")
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "starts"),
+    [
+        ("그 왕 세종 그는 조선의", "그 왕 @*사람*세종@ 그는 조선의", (4, 0)),
+        ("세종은 큰 조선 사람", "세종은 큰 #^장소^조선# 사람", (0, 6)),
+    ],
+)
+def test_the_legacy_search_marks_the_one_entity_it_finds(sentence, text, starts):
+    got = mark_row(labelled(sentence, "세종", "조선"), scheme=FIRST_MATCH)
+    assert (got.text, got.unmark()) == (text, sentence)
+    assert (got.subject_start, got.object_start) == starts
+
+
+def test_the_legacy_search_marks_the_subject_where_both_words_overlap():
+    row = labelled("한국 은행 본점", "한국 은행", "은행")
+    got = mark_row(row, scheme=FIRST_MATCH)
+    assert got.text == "@*사람*한국 은행@ 본점" and got.unmark() == row["sentence"]
 
 
 def test_type_words_are_distinct():
