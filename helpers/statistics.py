@@ -1,20 +1,26 @@
-"""Intervals and tests: every number in a report carries one of these.
+"""Intervals and decisions: every number in a report, and every "better", comes from here.
 
-The bootstrap works on per-item sufficient statistics. A score such as F1 is a function of sums
-(true positives, predicted, gold), so a resample is a row of counts times a matrix, not a re-scoring:
-2,000 resamples of 5,000 sentences take a fraction of a second. Tests that statsmodels has are called,
-not rewritten. Models of the variance between seeds stay with the notebooks that have seeds.
+Systems are given as per-item sufficient statistics of every seed. A score such as F1 is a function of sums
+(true positives, predicted, gold), so leaving one item out is a subtraction, and the jackknife over 5,000
+sentences costs one pass. What rows and what seeds contribute to an uncertainty is kept apart (`Design`): that
+gives the interval, the decision and the plan for the next experiment. Tests that statsmodels has are called.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Score = Callable[[np.ndarray], np.ndarray]
 """Maps sums of sufficient statistics `(…, k)` to scores `(…)`."""
 
 LEVEL = 0.95  # of every interval
+TINY = 1e-15  # the smallest p-value given
+ROLES = ("baseline", "control", "oracle")  # of systems that are shown without a verdict
 CHUNK = 2_000_000  # resampled counts held at once: 16 MB
 
 
@@ -52,6 +58,103 @@ class Comparison(NamedTuple):
         return f"{self.difference:+.3g}, p = {self.p:.3g}"
 
 
+class Design(NamedTuple):
+    """A score or a difference, and where its uncertainty comes from: variances of the mean over seeds.
+
+    `rows` is what other rows would change and `seeds` what other seeds would; `interaction` is the part of
+    `seeds` that more rows would reduce as well. One seed leaves `seeds` unknown, here 0.
+    """
+
+    value: float
+    rows: float
+    seeds: float
+    interaction: float
+    row_units: int  # rows, or clusters of rows
+    seed_units: int
+
+    @property
+    def error(self) -> float:
+        """The standard error."""
+        return float(np.sqrt(self.rows + self.seeds))
+
+    def critical(self, tail: float) -> float:
+        """Return how many standard errors leave `tail` above them: Cochran's mean of two t quantiles.
+
+        Satterthwaite's degrees of freedom, the usual choice, raise a false alarm in 8 % of cases at nominal 5
+        with three seeds; this does in 3 to 5 %.
+        """
+        from scipy.stats import t
+
+        freedom = np.maximum([self.row_units - 1, self.seed_units - 1], 1)
+        weights = (self.rows, self.seeds) if self.error else (1, 0)
+        return float(np.average(t.isf(tail, freedom), weights=weights))
+
+    def interval(self) -> Interval:
+        half = self.critical((1 - LEVEL) / 2) * self.error
+        return Interval(self.value, self.value - half, self.value + half)
+
+    def p_above(self, bound: float) -> float:
+        """Return the one-sided p-value of "the true value is at most `bound`"."""
+        from scipy.optimize import brentq
+
+        if not self.error:
+            return float(self.value <= bound)
+        size = (self.value - bound) / self.error
+        if size < 0:
+            return 1 - self._replace(value=-self.value).p_above(-bound)
+        if size >= self.critical(TINY):
+            return TINY
+        return float(np.exp(brentq(lambda log: self.critical(np.exp(log)) - size, np.log(TINY), np.log(0.5))))
+
+    def p(self) -> float:
+        """Return the two-sided p-value of "the true value is 0"."""
+        return min(1.0, 2 * min(self.p_above(0), self._replace(value=-self.value).p_above(0)))
+
+    def detectable(self, power: float = 0.8) -> float:
+        """Return the smallest difference that would be found, two-sided at .05, with this power."""
+        from scipy.optimize import brentq
+        from scipy.stats import nct
+
+        if self.seed_units < 2:
+            return np.inf
+        if not self.error:
+            return 0.0
+        parts = np.array([self.rows, self.seeds]) / self.error**2
+        freedom = 1 / np.sum(parts**2 / [self.row_units - 1, self.seed_units - 1])  # Satterthwaite's
+        needed = self.critical((1 - LEVEL) / 2)
+        shift = brentq(lambda shift: nct.sf(needed, freedom, shift) - power, 0, needed + 20)
+        return float(shift) * self.error
+
+    def planned(self, *, rows: int, seeds: int) -> "Design":
+        """Return what the same systems would show with other numbers of rows and seeds."""
+        pure = max(self.seeds - self.interaction, 0.0) * self.seed_units / seeds
+        both = self.interaction * self.row_units * self.seed_units / (rows * seeds)
+        return Design(self.value, self.rows * self.row_units / rows, pure + both, both, rows, seeds)
+
+
+class Jackknife(NamedTuple):
+    """A score of every seed, and the same without each row, cluster or group of rows."""
+
+    values: np.ndarray  # (seeds,)
+    left_out: np.ndarray  # (seeds, units)
+
+    def design(self) -> Design:
+        """Take the variance apart; what rows and seeds do together is counted once, with the seeds."""
+        seeds, units = self.left_out.shape
+        of_mean, of_each = (
+            left.var(axis=-1) * (units - 1) for left in (self.left_out.mean(axis=0), self.left_out)
+        )
+        between = both = 0.0
+        if seeds > 1:
+            between = float(self.values.var(ddof=1)) / seeds
+            both = max(float(of_each.mean() - of_mean) / (seeds - 1), 0.0)
+        return Design(float(self.values.mean()), max(float(of_mean) - both, 0.0), between, both, units, seeds)
+
+
+Runs = np.ndarray | Jackknife
+"""Sufficient statistics (seeds, items, k), or (items, k) of one run; or the score as `regrouped` gives it."""
+
+
 def ratio(sums: np.ndarray) -> np.ndarray:
     """Return first column / second column, e.g. hits / items; 0 where nothing was counted."""
     return np.divide(sums[..., 0], sums[..., 1], out=np.zeros(sums.shape[:-1]), where=sums[..., 1] > 0)
@@ -61,6 +164,126 @@ def f1(sums: np.ndarray) -> np.ndarray:
     """Return F1 from summed (true positives, predicted, gold); 0 where all three are 0."""
     denominator = sums[..., 1] + sums[..., 2]
     return np.divide(2 * sums[..., 0], denominator, out=np.zeros(denominator.shape), where=denominator > 0)
+
+
+def estimate(runs: Runs, score: Score = ratio, *, clusters: Sequence | None = None) -> Design:
+    """Return the mean score over seeds, with what rows and seeds contribute to its uncertainty.
+
+    With `clusters: (items,)`, whole clusters are left out: items of one document are not independent. The
+    interval's t has one degree of freedom fewer than there are units: right for ten documents and for 5,000
+    sentences.
+
+    >>> right = np.array([[1, 1], [0, 1], [1, 1], [1, 1]])  # hits and items
+    >>> estimate(right).value
+    0.75
+    """
+    return _jackknifed(runs, score, clusters).design()
+
+
+def share(stats: np.ndarray, *, clusters: Sequence | None = None) -> Interval:
+    """Return hits / items with Wilson's interval for as many independent items as the spread amounts to.
+
+    `stats: (items, 2)` or `(seeds, items, 2)` of hits and items. Near 0 and with ten documents, a symmetric
+    interval leaves the truth out in one case of six; this one holds it in 94 of 100.
+    """
+    design = estimate(stats, ratio, clusters=clusters)
+    value, z = design.value, design.critical((1 - LEVEL) / 2)
+    items = _runs(stats)[..., 1].sum(axis=1).mean()
+    if 0 < value < 1 and design.error:
+        items = min(items, value * (1 - value) / design.error**2)
+    middle = (value + z * z / (2 * items)) / (1 + z * z / items)
+    half = z / (1 + z * z / items) * np.sqrt(value * (1 - value) / items + z * z / (4 * items**2))
+    return Interval(value, max(0.0, float(middle - half)), min(1.0, float(middle + half)))
+
+
+def regrouped(
+    score: Callable[[np.ndarray], np.ndarray | float],
+    n: int,
+    *,
+    clusters: Sequence | None = None,
+    groups: int = 50,
+    seed: int = 0,
+) -> Jackknife:
+    """Score again without each of `groups` random groups of the n rows: whatever `score` does, it does again.
+
+    For scores that are not functions of sums (AUPRC), and for whole procedures: thresholds fitted on the rows
+    that are left carry their own uncertainty into the interval. `score` maps kept rows, a mask (n,), to one
+    value, or to one of each seed. Clusters stay whole.
+    """
+    units = np.arange(n) if clusters is None else np.unique(np.asarray(clusters), return_inverse=True)[1]
+    count = int(units.max()) + 1
+    groups = min(groups, count)
+    group = np.random.default_rng(seed).permutation(np.arange(count) % groups)[units]
+    kept = [np.ones(n, dtype=bool), *(group != one for one in range(groups))]
+    found = _checked(np.stack([np.atleast_1d(np.asarray(score(mask), dtype=float)) for mask in kept], axis=1))
+    return Jackknife(found[:, 0], found[:, 1:])
+
+
+def contrast(a: Runs, b: Runs, score: Score = ratio, *, clusters: Sequence | None = None) -> Design:
+    """Return `a - b` on the same items and seeds."""
+    return _contrast(*(_jackknifed(runs, score, clusters) for runs in (a, b)), names=("a", "b"))
+
+
+def compare(
+    systems: Mapping[str, Runs],
+    score: Score = ratio,
+    *,
+    reference: str | None = None,
+    clusters: Sequence | None = None,
+    margin: float | None = None,
+    roles: Mapping[str, str] = {},
+) -> "pd.DataFrame":
+    """Compare systems on the same items and decide: every pair, or each with `reference`; one row a pair.
+
+    `systems: {name: (seeds, items, k)}` sufficient statistics of every seed; a system without seeds (a
+    lookup) is given once per seed of the others. `difference` is `system` minus `than`, an Interval over rows
+    and seeds; `p_holm` is adjusted over the rows that get a verdict; `detectable` is the smallest difference
+    that this design would have found with power .8.
+
+    `decision`: "equivalent" where two one-sided tests at .05 keep the difference within ± `margin`; else
+    "better" or "worse" where p_holm < .05; else "undecided". With one seed the interval holds rows only and
+    the decision is always "undecided". A pair with a system of `roles` shows the role instead.
+    """
+    import pandas as pd
+
+    known = {name: _jackknifed(runs, score, clusters) for name, runs in systems.items()}
+    if reference is not None and reference not in known:
+        raise ValueError(f"reference {reference!r} is not among the systems {list(known)}")
+    if set(roles.values()) - set(ROLES):
+        raise ValueError(f"roles must be of {', '.join(ROLES)}; got {sorted(set(roles.values()))}")
+    if reference is None:
+        pairs = list(combinations(known, 2))
+    else:
+        pairs = [(name, reference) for name in known if name != reference]
+    designs = [_contrast(known[a], known[b], names=(a, b)) for a, b in pairs]
+    role = [roles.get(a) or roles.get(b) for a, b in pairs]
+    judged = [one is None for one in role]
+    frame = pd.DataFrame(pairs, columns=["system", "than"])
+    frame["difference"] = [design.interval() for design in designs]
+    frame["p"] = [design.p() for design in designs]
+    frame["p_holm"] = np.nan
+    frame.loc[judged, "p_holm"] = holm(frame["p"][judged])
+    frame["detectable"] = [design.detectable() for design in designs]
+    frame["decision"] = [
+        one or _decision(design, p_holm, margin)
+        for one, design, p_holm in zip(role, designs, frame["p_holm"], strict=True)
+    ]
+    return frame
+
+
+def plan(
+    design: Design, *, differences: Sequence[float] = (0.3, 1.0, 3.0), seeds: Sequence[int] = (3, 5, 8, 16)
+) -> "pd.DataFrame":
+    """Say how many rows would show each difference with power .8, by the number of seeds.
+
+    The variances are those of `design`, e.g. of `contrast`. NaN: with so few seeds no number of rows would.
+    """
+    import pandas as pd
+
+    table = [[_rows_needed(design, size, count) for count in seeds] for size in differences]
+    frame = pd.DataFrame(table, columns=[f"rows, {count} seeds" for count in seeds], dtype="Int64")
+    frame.insert(0, "difference", [f"±{size:g}" for size in differences])
+    return frame
 
 
 def bootstrap(
@@ -186,6 +409,59 @@ def estimate_shares(probabilities: np.ndarray, *, old: np.ndarray) -> np.ndarray
         if np.abs(new - last).max() < 1e-7:
             break
     return new
+
+
+def _rows_needed(design: Design, size: float, seeds: int) -> int | None:
+    low, high = 2, 10**8
+    if design.planned(rows=high, seeds=seeds).detectable() > size:
+        return None
+    while low < high:
+        middle = (low + high) // 2
+        if design.planned(rows=middle, seeds=seeds).detectable() > size:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def _decision(design: Design, p_holm: float, margin: float | None) -> str:
+    if design.seed_units < 2:
+        return "undecided"
+    if margin is not None:
+        above, below = design.p_above(-margin), design._replace(value=-design.value).p_above(-margin)
+        if max(above, below) < 0.05:
+            return "equivalent"
+    if p_holm < 0.05:
+        return "better" if design.value > 0 else "worse"
+    return "undecided"
+
+
+def _runs(stats: np.ndarray) -> np.ndarray:
+    runs = np.asarray(stats, dtype=float)
+    runs = runs[None] if runs.ndim == 2 else runs
+    if runs.ndim != 3 or not runs.shape[0] or not runs.shape[1]:
+        raise ValueError(f"stats must be (seeds, items, k) with at least one of each, got {runs.shape}")
+    return runs
+
+
+def _jackknifed(runs: Runs, score: Score, clusters: Sequence | None) -> Jackknife:
+    if isinstance(runs, Jackknife):
+        return runs
+    units = np.stack([_cluster_sums(run, clusters) for run in _runs(runs)])
+    if units.shape[1] < 2:
+        raise ValueError("one item (or cluster) has no spread; an interval needs at least two")
+    totals = units.sum(axis=1)
+    return Jackknife(_checked(score(totals)), _checked(score(totals[:, None] - units)))
+
+
+def _contrast(a: Jackknife, b: Jackknife, *, names: tuple[str, str]) -> Design:
+    shapes = [part.left_out.shape for part in (a, b)]
+    if shapes[0] != shapes[1]:
+        raise ValueError(
+            f"{names[0]} has (seeds, items) {shapes[0]}, {names[1]} {shapes[1]}; compare the same items with "
+            "as many seeds each (repeat the statistics of a system that has no seed)"
+        )
+    return Jackknife(a.values - b.values, a.left_out - b.left_out).design()
 
 
 def _cluster_sums(stats: np.ndarray, clusters: Sequence | None) -> np.ndarray:

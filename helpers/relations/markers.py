@@ -175,10 +175,10 @@ def mark_row(row: dict, *, scheme: str) -> MarkedSentence:
     places = [(subject["start_idx"], subject["end_idx"] + 1), (object["start_idx"], object["end_idx"] + 1)]
     if scheme == FIRST_MATCH:
         first, second = legacy_first_match(row["sentence"], subject["word"], object["word"])
-        if first is None and second is None:
-            return MarkedSentence(row["sentence"], 0, 0, (0, 1), (0, 1), ())
-        if first is None or second is None or max(first, second)[0] < min(first, second)[1]:
-            return _mark_one(row, "subject", first) if first else _mark_one(row, "object", second)
+        if first is None:
+            return _mark_one(row, "object", second)
+        if second is None or max(first, second)[0] < min(first, second)[1]:
+            return _mark_one(row, "subject", first)
         places = [first, second]
     return mark(
         row["sentence"], *places, scheme=scheme, subject_type=subject["type"], object_type=object["type"]
@@ -260,8 +260,10 @@ def legacy_first_match(sentence: str, subject_word: str, object_word: str) -> li
     return [match and match.span() for match in matches]
 
 
-def _mark_one(row: dict, role: str, span: tuple[int, int]) -> MarkedSentence:
-    """Mark one entity as typed-punct does; the other's range is the sentence's first character."""
+def _mark_one(row: dict, role: str, span: tuple[int, int] | None) -> MarkedSentence:
+    """Mark one entity as typed-punct does, or none; what is not marked has the first character's range."""
+    if span is None:
+        return MarkedSentence(row["sentence"], 0, 0, (0, 1), (0, 1), ())
     parts = scheme_parts(FIRST_MATCH)
     words = {f"{role}_type": _type_word(parts, row[f"{role}_entity"]["type"], FIRST_MATCH)}
     opening, closing = (part.format_map(words) for part in getattr(parts, role))

@@ -1,0 +1,208 @@
+"""One comparison for all notebooks: systems × seeds × items in, a decision out."""
+
+import numpy as np
+import pytest
+from pytest import approx
+
+from helpers import statistics
+from helpers.statistics import Design, compare, contrast, estimate, regrouped, share
+
+
+def runs(values, *, items=200, seed=0):
+    """Statistics (seeds, items, 2) of runs whose share of hits is about these values, in percent."""
+    rng = np.random.default_rng(seed)
+    hits = rng.random((len(values), items)) < np.array(values)[:, None] / 100
+    return np.stack([100.0 * hits, np.ones(hits.shape)], axis=-1)
+
+
+def test_a_figure_by_hand_has_the_spread_of_its_rows_and_of_its_seeds():
+    stats = np.array([[[1, 1], [0, 1], [1, 1], [0, 1]], [[1, 1], [1, 1], [1, 1], [1, 1]]], dtype=float)
+    design = estimate(stats)
+    assert design.value == approx(0.75)
+    assert design.seeds == approx(np.var([0.5, 1.0], ddof=1) / 2)
+    mean = stats[..., 0].mean(axis=0)
+    together = mean.var(ddof=1) / 4  # the jackknife of a mean is the variance of the mean
+    both = (np.mean([stats[s, :, 0].var(ddof=1) / 4 for s in (0, 1)]) - together) / 1
+    assert design.interaction == approx(both)
+    assert design.rows == approx(together - both)
+
+
+def test_one_run_has_the_rows_alone_and_never_decides():
+    frame = compare({"good": runs([90]), "bad": runs([10], seed=1)}, margin=200)
+    assert frame["decision"].tolist() == ["undecided"]
+    assert frame["difference"][0].low > 60 and frame["p"][0] < 1e-6
+    assert estimate(runs([90])).interval() == estimate(runs([90])[0]).interval()
+
+
+def test_every_pair_is_compared_or_each_with_the_reference():
+    systems = {name: runs([50, 51, 52], seed=i) for i, name in enumerate("abc")}
+    every = compare(systems)
+    assert list(zip(every["system"], every["than"], strict=True)) == [("a", "b"), ("a", "c"), ("b", "c")]
+    against = compare(systems, reference="b")
+    assert list(zip(against["system"], against["than"], strict=True)) == [("a", "b"), ("c", "b")]
+    assert against["p_holm"].tolist() == approx(statistics.holm(against["p"]))
+    with pytest.raises(ValueError, match="'z' is not among the systems"):
+        compare(systems, reference="z")
+
+
+def test_the_decision_has_four_outcomes():
+    low, high = runs([30, 31, 29], items=4000), runs([60, 59, 61], items=4000, seed=1)
+    assert compare({"a": high, "b": low})["decision"].tolist() == ["better"]
+    assert compare({"a": low, "b": high})["decision"].tolist() == ["worse"]
+    twin = runs([30, 31, 29], items=4000, seed=2)
+    assert compare({"a": low, "b": twin})["decision"].tolist() == ["undecided"]
+    assert compare({"a": low, "b": twin}, margin=10)["decision"].tolist() == ["equivalent"]
+    assert compare({"a": low, "b": low})["p"].tolist() == [1.0]
+
+
+def test_exchanging_the_systems_turns_the_difference_round():
+    a, b = runs([50, 53, 47]), runs([55, 58, 50], seed=3)
+    there, back = compare({"a": a, "b": b}), compare({"b": b, "a": a})
+    assert tuple(there["difference"][0]) == approx([-x for x in np.array(back["difference"][0])[[0, 2, 1]]])
+    assert there["p"][0] == approx(back["p"][0]) and there["detectable"][0] == approx(back["detectable"][0])
+
+
+def test_items_and_seeds_must_match():
+    with pytest.raises(ValueError, match=r"a has \(seeds, items\) \(2, 200\), b \(3, 200\)"):
+        compare({"a": runs([50, 50]), "b": runs([50, 50, 50])})
+    with pytest.raises(ValueError, match="no spread"):
+        estimate(np.ones((3, 1, 2)))
+
+
+def test_clusters_are_left_out_whole():
+    stats = runs([40, 45, 50], items=60)
+    copies = np.repeat(stats, 5, axis=1)
+    names = np.repeat(np.arange(60), 5)
+    plain, clustered = estimate(stats), estimate(copies, clusters=names)
+    assert clustered == approx(plain)
+    assert estimate(copies).rows < plain.rows
+
+
+def test_p_and_interval_agree():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        design = Design(rng.normal(), *rng.random(2), 0.0, int(rng.integers(5, 500)), 4)
+        low, high = design.interval()[1:]
+        assert (design.p() < 0.05) == (low > 0 or high < 0)
+        assert design.p_above(low) == approx(0.025, abs=1e-6)
+        assert design.p_above(high) == approx(0.975, abs=1e-6)
+
+
+def test_p_of_one_source_is_students():
+    from scipy.stats import t
+
+    rows_only = Design(1.3, rows=0.36, seeds=0.0, interaction=0.0, row_units=12, seed_units=1)
+    assert rows_only.p() == approx(2 * t.sf(1.3 / 0.6, 11))
+    assert rows_only._replace(value=1e6).p() <= 1e-10
+    assert Design(0.0, 0.0, 0.0, 0.0, 9, 3).p() == 1 and Design(2.0, 0.0, 0.0, 0.0, 9, 3).p() == 0
+
+
+def simulated(rng, *, seeds, spread, items=300, gain=0.0):
+    """Two systems on items of different difficulty, whose seeds differ by `spread` points."""
+    difficulty = rng.random(items)
+    systems = {}
+    for name, level in (("a", 0.5 + gain / 100), ("b", 0.5)):
+        levels = level + rng.normal(0, spread / 100, (seeds, 1))
+        hits = rng.random((seeds, items)) < np.clip(levels + 0.6 * (difficulty - 0.5), 0, 1)
+        systems[name] = np.stack([100.0 * hits, np.ones(hits.shape)], axis=-1)
+    return systems
+
+
+def found(rng, cases, **world):
+    """Count how often the difference is called real: its interval leaves 0 out."""
+    intervals = [contrast(*simulated(rng, **world).values()).interval() for _ in range(cases)]
+    return sum(low > 0 or high < 0 for _, low, high in intervals)
+
+
+@pytest.mark.parametrize(("seeds", "spread"), [(3, 0.0), (3, 3.0), (5, 1.0), (8, 3.0)])
+def test_the_same_system_twice_is_called_different_in_one_case_of_twenty(seeds, spread):
+    alarms = found(np.random.default_rng([seeds, int(10 * spread)]), 500, seeds=seeds, spread=spread)
+    assert alarms <= 37, "more than 7.4 % of 500: the binomial 99.5 % bound at 5 %"
+
+
+def test_the_detectable_difference_is_found_in_four_cases_of_five():
+    rng = np.random.default_rng(4)
+    world = {"seeds": 5, "spread": 1.0}
+    designs = [contrast(*simulated(rng, **world).values()) for _ in range(60)]
+    gain = float(np.median([design.detectable() for design in designs]))
+    assert 0.72 <= found(rng, 400, gain=gain, **world) / 400 <= 0.88
+
+
+def test_the_plan_scales_with_rows_and_seeds():
+    design = Design(1.0, rows=0.4, seeds=0.3, interaction=0.1, row_units=100, seed_units=3)
+    assert design.planned(rows=100, seeds=3) == approx(design)
+    more = design.planned(rows=400, seeds=6)
+    assert more.rows == approx(0.1) and more.interaction == approx(0.1 / 8)
+    assert more.seeds == approx(0.1 + 0.1 / 8)
+    assert more.detectable() < design.detectable()
+
+
+def test_a_share_of_few_documents_is_held_by_its_interval():
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(300):
+        sizes, rates = rng.integers(3, 12, 10), rng.beta(0.4, 3.6, 10)
+        hits = np.concatenate([rng.random(n) < rate for n, rate in zip(sizes, rates, strict=True)])
+        stats = np.stack([hits.astype(float), np.ones(hits.size)], axis=1)
+        low, high = share(stats, clusters=np.repeat(np.arange(10), sizes))[1:]
+        held += low <= 0.1 <= high
+    assert held >= 279, "below 93 % of 300"
+
+
+def test_a_share_without_clusters_is_close_to_wilsons():
+    stats = np.stack([np.r_[np.ones(30), np.zeros(270)], np.ones(300)], axis=1)
+    assert tuple(share(stats)) == approx(tuple(statistics.wilson(30, 300)), abs=0.002)
+    nothing = share(np.stack([np.zeros(50), np.ones(50)], axis=1))
+    assert nothing.value == 0 and nothing.low == approx(0) and 0.05 < nothing.high < 0.1
+
+
+def test_scoring_again_without_groups_equals_the_jackknife_of_single_rows():
+    stats = runs([40, 55], items=30)
+    by_hand = regrouped(lambda kept: statistics.ratio(stats[:, kept].sum(axis=1)), 30, groups=30)
+    assert by_hand.design() == approx(estimate(stats))
+    with pytest.raises(ValueError, match="0/0"):
+        regrouped(lambda kept: np.nan, 10)
+
+
+def test_groups_keep_clusters_whole():
+    clusters = np.repeat(list("abcdef"), 5)
+    seen = []
+    regrouped(
+        lambda kept: seen.append(set(clusters[~kept]) & set(clusters[kept])) or 0.0, 30, clusters=clusters
+    )
+    assert len(seen) == 7 and not any(seen)
+
+
+def test_a_fitted_threshold_carries_its_own_uncertainty():
+    rng = np.random.default_rng(2)
+    scores = rng.random(60)
+    gold = rng.random(60) < scores
+
+    def refitted(kept):
+        cuts = np.quantile(scores[kept], np.linspace(0, 0.9, 10))
+        return max(np.mean((scores[kept] >= cut) == gold[kept]) for cut in cuts)
+
+    cut = max(np.quantile(scores, np.linspace(0, 0.9, 10)), key=lambda c: np.mean((scores >= c) == gold))
+    fixed = np.stack([(scores >= cut) == gold, np.ones(60)], axis=1)
+    assert regrouped(refitted, 60, groups=60).design().rows > 1.1 * estimate(fixed).rows
+
+
+def test_systems_with_a_role_get_no_verdict_and_leave_the_family_alone():
+    low, high = runs([30, 31, 29], items=4000), runs([60, 59, 61], items=4000, seed=1)
+    systems = {"a": low, "b": high, "told the answer": high}
+    frame = compare(systems, reference="a", roles={"told the answer": "oracle"})
+    assert frame["decision"].tolist() == ["better", "oracle"]
+    assert frame["p_holm"].tolist() == approx([frame["p"][0], np.nan], nan_ok=True)
+    with pytest.raises(ValueError, match="roles must be of baseline, control, oracle"):
+        compare(systems, roles={"a": "judge"})
+
+
+def test_the_plan_asks_for_more_rows_or_seeds_the_smaller_the_difference():
+    design = Design(0.0, rows=0.4, seeds=0.3, interaction=0.1, row_units=1000, seed_units=3)
+    table = statistics.plan(design, differences=(1, 3), seeds=(3, 8))
+    assert table["difference"].tolist() == ["±1", "±3"]
+    assert table["rows, 3 seeds"].isna().tolist() == [True, False], "seeds alone hide one point"
+    needed = int(table["rows, 8 seeds"][1])
+    assert needed < table["rows, 3 seeds"][1]
+    assert design.planned(rows=needed, seeds=8).detectable() <= 3
+    assert design.planned(rows=needed - 1, seeds=8).detectable() > 3
