@@ -5,6 +5,7 @@ Text from data sets is escaped here, so that a sentence with markup shows as tex
 
 import hashlib
 import html
+import math
 import re
 from typing import Any
 
@@ -42,6 +43,17 @@ def table(
     return styler.set_caption(html.escape(caption)) if caption else styler
 
 
+def comparison(frame: pd.DataFrame, *, caption: str, digits: int = 1):
+    """Show a frame of `statistics.compare`: decision, difference, Holm's p, and what would have been found.
+
+    Further columns, say an epoch, stay where they are; the uncorrected p is left out.
+    """
+    headings = {"than": "against", "p_holm": "p, Holm", "detectable": "detectable ±"}
+    found = ["decision", "difference", "p_holm", "detectable"]
+    others = [column for column in frame.columns if column not in (*found, "p")]
+    return table(frame[[*others, *found]].rename(columns=headings), caption=caption, digits=digits)
+
+
 def say(template: str, **values: Any):
     """Return a Markdown sentence whose figures are computed: `say("F1 is {f1:.1f}.", f1=f1)`.
 
@@ -73,7 +85,7 @@ def _cell(value: Any, digits: int) -> str:
         return value
     if isinstance(value, bool) or (hasattr(value, "dtype") and value.dtype.kind == "b"):
         return "yes" if value else "no"
-    if value is None or (isinstance(value, float) and value != value):
+    if value is None or value is pd.NA or (isinstance(value, float) and not math.isfinite(value)):
         return "–"
     if isinstance(value, int) or (hasattr(value, "dtype") and value.dtype.kind in "iu"):
         return f"{value:,}"

@@ -102,3 +102,13 @@ def test_p_values_and_truth_are_written_for_people():
     assert cells[:4] == ["&lt;\xa0.001", "yes", "1", "–"]
     assert cells[4:8] == ["0.001", "no", "2", "+1.0 [+0.5, +1.5], p &lt;\xa0.001"]
     assert cells[8:] == ["–", "yes", "3", "+1.0 [+0.5, +1.5], p = 0.020"]
+
+
+def test_a_comparison_shows_its_decision_first_and_no_uncorrected_p():
+    row = {"system": "a", "than": "b", "difference": Interval(1.25, 0.5, 2.0), "p": 0.01}
+    row |= {"p_holm": 0.02, "detectable": float("inf"), "decision": "undecided"}
+    shown = tables.comparison(pd.DataFrame([row]), caption="x").data
+    assert shown.columns.tolist() == [
+        "system", "against", "decision", "difference", "p, Holm", "detectable ±"
+    ]  # fmt: skip
+    assert shown.iloc[0].tolist()[2:] == ["undecided", "1.2 [0.5, 2.0]", "0.020", "–"]
