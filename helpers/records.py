@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "accelerate", "numpy", "pandas")
 Config = TypeVar("Config", bound="DataclassInstance")
 FIGURE_FIELDS = ("name", "value", "low", "high")
+EFFECT_FIELDS = ("than", "decision")  # of a figure that is a difference
 
 
 def environment() -> pd.DataFrame:
@@ -81,8 +82,8 @@ def configured(kind: type[Config], parameters: Mapping[str, Any]) -> Config:
 def write(notebook: str, *, question: str, verdict: str, headline: Sequence[Mapping], **more) -> pd.DataFrame:
     """Write metrics.json and return the headline as a frame, so that the last cell shows what was recorded.
 
-    `headline` holds `{"name", "value", "low", "high"}` rows; `low` and `high` are both None for a figure that
-    has no spread (a count). Numpy values, named tuples and frames in `more` become plain JSON.
+    `headline` holds rows of `figure` and `effect`; `low` and `high` are both None for a figure that has no
+    spread (a count). Numpy values, named tuples and frames in `more` become plain JSON.
     """
     import pandas as pd
 
@@ -103,6 +104,11 @@ def write(notebook: str, *, question: str, verdict: str, headline: Sequence[Mapp
 def figure(name: str, interval: Sequence[float]) -> dict[str, Any]:
     """Return the row of a headline for a value with its lower and upper bound."""
     return {"name": name, **dict(zip(FIGURE_FIELDS[1:], map(float, interval), strict=True))}
+
+
+def effect(name: str, row: Mapping[str, Any] | pd.Series) -> dict[str, Any]:
+    """Return the row of a headline for a row of a comparison: difference, from what, and the decision."""
+    return figure(name, row["difference"]) | {field: str(row[field]) for field in EFFECT_FIELDS}
 
 
 def plain(value: Any, *, where: str = "value") -> Any:
@@ -150,9 +156,13 @@ def write_text(path: Path, text: str) -> None:
 
 
 def _figure(row: Mapping, *, where: str) -> dict:
-    if not isinstance(row, Mapping) or set(row) != set(FIGURE_FIELDS):
+    fields = set(row) if isinstance(row, Mapping) else set()
+    if fields not in (set(FIGURE_FIELDS), {*FIGURE_FIELDS, *EFFECT_FIELDS}):
         got = sorted(map(str, row)) if isinstance(row, Mapping) else type(row).__name__
-        raise ValueError(f"{where} must have exactly the fields {list(FIGURE_FIELDS)}, got {got}")
+        raise ValueError(
+            f"{where} must have exactly the fields {list(FIGURE_FIELDS)}, of a difference also "
+            f"{list(EFFECT_FIELDS)}; got {got}"
+        )
     name = row["name"]
     if not isinstance(name, str) or not name.strip():
         raise ValueError(f"{where}.name must be text, got {name!r}")
@@ -161,7 +171,8 @@ def _figure(row: Mapping, *, where: str) -> dict:
         raise ValueError(f"{where} ({name}) needs a value, and low and high both or neither: got {dict(row)}")
     if low is not None and high is not None and not low <= value <= high:
         raise ValueError(f"{where} ({name}): expected low <= value <= high, got {low} <= {value} <= {high}")
-    return {"name": name, "value": value, "low": low, "high": high}
+    told = {field: row[field] for field in EFFECT_FIELDS if field in row}
+    return {"name": name, "value": value, "low": low, "high": high, **told}
 
 
 def _number(value: Any, *, where: str) -> float | int | None:

@@ -271,6 +271,29 @@ def compare(
     return frame
 
 
+def against_itself(runs: Runs, score: Score = ratio, *, clusters: Sequence | None = None) -> "pd.DataFrame":
+    """Compare a system with itself: an even number of seeds, at least four, cut in two halves in every way.
+
+    One row a cut, with `difference`, `p` and `alarm` (p < .05). An alarm is false: one row in twenty may have
+    one. The rows share their seeds, so alarms come in groups.
+    """
+    import pandas as pd
+
+    known = _jackknifed(runs, score, clusters)
+    count = len(known.values)
+    if count < 4 or count % 2:
+        raise ValueError(f"an A/A control needs 4, 6, 8, … seeds to cut in halves, got {count}")
+    rows = []
+    for half in combinations(range(1, count), count // 2 - 1):
+        first = [0, *half]
+        second = [seed for seed in range(count) if seed not in first]
+        halves = [Jackknife(known.values[part], known.left_out[part]) for part in (first, second)]
+        design = _contrast(*halves, names=("one half", "the other"))
+        rows.append({"difference": design.interval(), "p": design.p()})
+    frame = pd.DataFrame(rows)
+    return frame.assign(alarm=frame["p"] < 0.05)
+
+
 def plan(
     design: Design, *, differences: Sequence[float] = (0.3, 1.0, 3.0), seeds: Sequence[int] = (3, 5, 8, 16)
 ) -> "pd.DataFrame":

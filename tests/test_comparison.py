@@ -128,6 +128,15 @@ def test_the_detectable_difference_is_found_in_four_cases_of_five():
     assert 0.72 <= found(rng, 400, gain=gain, **world) / 400 <= 0.88
 
 
+def test_a_system_is_compared_with_itself_in_every_cut_of_its_seeds():
+    frame = statistics.against_itself(runs([50, 51, 49, 50, 52, 48]))
+    assert len(frame) == 10 and frame["alarm"].sum() <= 2
+    shifted = runs([20, 20, 80, 80], items=2000)
+    assert statistics.against_itself(shifted)["difference"][0].value == approx(-60, abs=4)
+    with pytest.raises(ValueError, match="got 3"):
+        statistics.against_itself(runs([50, 50, 50]))
+
+
 def test_the_plan_scales_with_rows_and_seeds():
     design = Design(1.0, rows=0.4, seeds=0.3, interaction=0.1, row_units=100, seed_units=3)
     assert design.planned(rows=100, seeds=3) == approx(design)

@@ -42,6 +42,14 @@ def test_the_headline_comes_back_as_a_frame(out):
     assert shown.loc["F1", "high"] == 72.0
 
 
+def test_a_difference_is_recorded_with_what_it_is_from_and_its_decision(out):
+    row = {"system": "a", "than": "b", "difference": (1.0, 0.5, 1.5), "decision": "better"}
+    record(headline=[FIGURE, records.effect("a over b", row)])
+    found = json.loads((out / "metrics.json").read_text())["headline"][1]
+    want = {"name": "a over b", "value": 1.0, "low": 0.5, "high": 1.5, "than": "b", "decision": "better"}
+    assert found == want
+
+
 def test_the_same_values_give_the_same_bytes(out):
     record(more=np.arange(3))
     first = (out / "metrics.json").read_bytes()
