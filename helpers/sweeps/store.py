@@ -1,10 +1,12 @@
 """The rows of a sweep on disk: `<key>/row.json` and `<key>/files/`, put in place by renaming `<key>.part`.
 
+A row is sealed with a hash of itself and of its files: one that was cut, lost or edited is computed again.
 What a call keeps below `files/checkpoints` serves the call alone: an interrupted attempt leaves it to the
 next one, a finished row does not hold it.
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -22,6 +24,16 @@ def cache_folder() -> Path:
     return Path(os.environ.get("NUNCHI_CACHE") or beside) / "sweeps"
 
 
+def _seal(row: Mapping[str, object]) -> str:
+    plain = json.dumps({name: row[name] for name in row if name != "seal"}, sort_keys=True)
+    return hashlib.sha256(plain.encode()).hexdigest()[:16]
+
+
+def _digest(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
+
+
 class Store:
     """The files of one sweep."""
 
@@ -29,14 +41,31 @@ class Store:
         self.folder = cache_folder() / name
 
     def read(self, key: str) -> dict | None:
-        """A finished row, or None if there is none that can be read."""
+        """A finished row, or None if there is none; one that is damaged is said to be, and removed."""
         try:
-            return json.loads((self.folder / key / "row.json").read_text(encoding="utf-8"))
+            row = json.loads((self.folder / key / "row.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return None
-        except ValueError:
+        except (ValueError, RecursionError):
+            row = None
+        if damage := self._damage(key, row):
+            print(f"{self.folder.name}: {damage} in the cache ({key[:8]}); this run is computed again")
             shutil.rmtree(self.folder / key, ignore_errors=True)
             return None
+        return {name: value for name, value in row.items() if name not in ("artefacts", "seal")}
+
+    def _damage(self, key: str, row: object) -> str:
+        """What is wrong with a stored row, in words; only files newer than their row are read for it."""
+        if not isinstance(row, dict) or row.get("seal") != _seal(row):
+            return "row.json is not what was written"
+        written = (self.folder / key / "row.json").stat().st_mtime_ns
+        for name, (size, digest) in row["artefacts"].items():
+            file = self.files(key) / name
+            if not file.is_file() or file.stat().st_size != size:
+                return f"{name} is missing or cut"
+            if file.stat().st_mtime_ns > written and _digest(file) != digest:
+                return f"{name} is not what was written"
+        return ""
 
     def files(self, key: str) -> Path:
         return self.folder / key / "files"
@@ -69,8 +98,15 @@ class Store:
         part = self._part(key)
         with self._writing(key):
             shutil.rmtree(part / "files" / CHECKPOINTS, ignore_errors=True)
+            files = part / "files"
+            kept = {
+                path.relative_to(files).as_posix(): [path.stat().st_size, _digest(path)]
+                for path in sorted(files.rglob("*"))
+                if path.is_file()
+            }
+            sealed = {**row, "artefacts": kept}
             with (part / "row.json").open("w", encoding="utf-8") as stream:
-                json.dump(row, stream, ensure_ascii=False)
+                json.dump(sealed | {"seal": _seal(sealed)}, stream, ensure_ascii=False)
                 stream.flush()
                 os.fsync(stream.fileno())
             part.replace(self.folder / key)

@@ -59,6 +59,47 @@ def test_a_published_row_has_no_checkpoints(store):
     assert sorted(path.name for path in store.files("k").iterdir()) == ["logits.npz", "model"]
 
 
+def squared(x, folder):
+    (folder / "deep").mkdir()
+    (folder / "deep" / "square.txt").write_text(str(x * x))
+    return {"square": x * x}
+
+
+def _cut(row):
+    (row / "files" / "deep" / "square.txt").write_text("")
+
+
+def _lose(row):
+    (row / "files" / "deep" / "square.txt").unlink()
+
+
+def _change(row):
+    file = row / "files" / "deep" / "square.txt"
+    file.write_text("8")
+    os.utime(file, (time.time() + 5, time.time() + 5))
+
+
+def _edit(row):
+    text = (row / "row.json").read_text()
+    (row / "row.json").write_text(text.replace('"square": 9', '"square": 8'))
+
+
+def _null(row):
+    (row / "row.json").write_text("null")
+
+
+@pytest.mark.parametrize("damage", [_cut, _lose, _change, _edit, _null])
+def test_a_damaged_row_is_computed_again_and_said_once(damage, store, capsys):
+    sweep(squared, [{"x": 3}], name="s")
+    (row,) = [path for path in store.folder.iterdir() if (path / "row.json").is_file()]
+    damage(row)
+    again = sweep(squared, [{"x": 3}], name="s")
+    assert again["square"][0] == 9 and (row / "files" / "deep" / "square.txt").read_text() == "9"
+    assert capsys.readouterr().out.count("this run is computed again") == 1
+    sweep(squared, [{"x": 3}], name="s")
+    assert "again" not in capsys.readouterr().out
+
+
 def test_old_parts_are_removed_unless_somebody_works_on_them(store):
     age = time.time() - 15 * 86400
     for key in ("old", "held", "late", "new"):
