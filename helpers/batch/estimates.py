@@ -37,7 +37,9 @@ def estimate(plan: Plan) -> list[str]:
 def _steps(plan: Plan) -> list[str]:
     epochs, batch = (plan.values.get(name) for name in ("epochs", "batch_size"))
     rows = plan.values.get("train_rows") or TRAIN_ROWS.get(plan.name[:2])  # 0 rows: all there are
-    if not (isinstance(rows, int) and isinstance(epochs, int | float) and isinstance(batch, int)):
+    if not (
+        isinstance(rows, int) and isinstance(epochs, int | float) and isinstance(batch, int) and batch > 0
+    ):
         return []
     steps = math.ceil(math.ceil(rows / batch) * epochs)
     return [f"steps: {rows:,} rows × {epochs} epochs / batch {batch} = {steps:,} a run"]

@@ -19,6 +19,9 @@ from typing import Any
 
 import yaml
 
+DEEPEST = 8  # levels of a parameter file
+LARGEST = 1e15  # number
+SHOWN = 80  # characters of a wrong value
 SCALARS = {"str": str, "int": int, "float": float, "bool": bool}
 
 
@@ -65,14 +68,29 @@ def declared(notebook: Mapping) -> dict[str, Parameter]:
 def read(path: Path) -> dict[str, Any]:
     """Return the overrides in a YAML file; an empty file overrides nothing."""
     try:
-        content = yaml.load(path.read_text(encoding="utf-8"), Loader=_UniqueKeys)
+        text = path.read_text(encoding="utf-8")
+        _refuse_bombs(text)
+        content = yaml.load(text, Loader=_UniqueKeys)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"not readable as YAML: {' '.join(str(error).split())}") from error
+        raise ValueError(f"not readable as YAML: {' '.join(str(error).split()):.300}") from error
     if content is None:
         return {}
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
         raise ValueError(f"expected lines of `name: value`, got {type(content).__name__}: {content!r:.60}")
     return content
+
+
+def _refuse_bombs(text: str) -> None:
+    """Refuse aliases, which a short file can multiply to gigabytes, and nesting that no parameter has."""
+    depth = 0
+    for event in yaml.parse(text, Loader=yaml.SafeLoader):
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError(f"*{event.anchor}: aliases are not supported; write the value out")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise ValueError(
+                f"more than {DEEPEST} levels of lists and mappings; parameters have two or three"
+            )
 
 
 def resolve(known: Mapping[str, Parameter], overrides: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -121,7 +139,7 @@ def _fit(value: Any, annotation: ast.expr, where: str) -> tuple[Any, list[str]]:
     inner = annotation.slice if isinstance(annotation, ast.Subscript) else None
     if kind == "list":
         if not isinstance(value, list):
-            return value, [f"{where} must be a list, got {_shown(value)}; write [{value}]"]
+            return value, [f"{where} must be a list, got {_shown(value)}; write [{value!s:.{SHOWN}}]"]
         pairs = [_fit(v, inner, f"{where}[{i}]") if inner else (v, []) for i, v in enumerate(value)]
         return [v for v, _ in pairs], [c for _, complaints in pairs for c in complaints]
     if kind == "dict":
@@ -134,6 +152,8 @@ def _fit(value: Any, annotation: ast.expr, where: str) -> tuple[Any, list[str]]:
 
 
 def _fit_scalar(value: Any, kind: str, where: str) -> tuple[Any, list[str]]:
+    if isinstance(value, int | float) and not -LARGEST <= value <= LARGEST:  # so is no NaN
+        return value, [f"{where} must be a finite number of ordinary size, got {_shown(value)}"]
     if kind == "float" and type(value) is int:
         return float(value), []
     if type(value) is SCALARS[kind]:
@@ -143,7 +163,8 @@ def _fit_scalar(value: Any, kind: str, where: str) -> tuple[Any, list[str]]:
 
 def _advice(value: Any, kind: str) -> str:
     if kind == "str":
-        return f'; quote it: "{str(value).lower() if isinstance(value, bool) else value}"'
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        return f'; quote it: "{text:.{SHOWN}}"'
     if kind == "float" and isinstance(value, str):
         return f"; YAML reads this as text, write {as_yaml_float(value)}" if _is_number(value) else ""
     if kind == "int" and isinstance(value, float | str) and _is_number(value) and float(value).is_integer():
@@ -169,7 +190,8 @@ def _is_number(value: Any) -> bool:
 
 def _shown(value: Any) -> str:
     names = {str: "text", dict: "mapping", type(None): "nothing"}
-    return f"{names.get(type(value), type(value).__name__)} {value!r}"
+    text = repr(value)
+    return f"{names.get(type(value), type(value).__name__)} {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}"
 
 
 def _nearest(name: str, known: Mapping[str, Any]) -> str:

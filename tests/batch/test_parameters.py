@@ -100,10 +100,32 @@ def test_what_fits_is_taken_and_the_rest_keeps_its_default():
         ({"lrs": [1.0e-5, "2e-5"]}, "lrs[1] must be float, got text '2e-5'"),
         ({"grid": [1]}, "grid must be a mapping"),
         ({"grid": {"a": "x"}}, "grid.a must be int"),
+        ({"peak_lr": float("nan")}, "peak_lr must be a finite number of ordinary size, got float nan"),
+        ({"lrs": [float("inf")]}, "lrs[0] must be a finite number"),
+        ({"rows": 10**400}, "rows must be a finite number"),
     ],
 )
 def test_what_does_not_fit_is_refused_with_advice(override, complaint):
     assert complaint in " ".join(complaints(**override))
+
+
+def test_a_wrong_value_is_shown_in_a_line():
+    (said,) = complaints(models="a" * 10_000)
+    assert len(said) < 300 and said.count("…") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("a: &x [1, 1]\nb: &y [*x, *x]\nc: [*y, *y]\n", r"\*x: aliases are not supported"),
+        ("a: " + "[" * 5000 + "]" * 5000, "more than 8 levels"),
+        ("a: " + "{b: " * 5000 + "1" + "}" * 5000, "more than 8 levels"),
+    ],
+)
+def test_bombs_are_refused_at_once(tmp_path, text, complaint):
+    (tmp_path / "p.yaml").write_text(text)
+    with pytest.raises(ValueError, match=complaint):
+        parameters.read(tmp_path / "p.yaml")
 
 
 def test_all_mistakes_are_listed_at_once():
