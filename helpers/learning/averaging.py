@@ -23,6 +23,8 @@ Weights = dict[str, Tensor]
 class _Average:
     """A running average of the trained weights: one copy, updated in place."""
 
+    device: str | None = None  # where the copy is kept; None: where the model is
+
     def __init__(self, every: Every, start: float, update: Callable[[list, list, int], None]):
         self.every, self.start, self.update = every, start, update
         self.count = 0
@@ -36,14 +38,19 @@ class _Average:
         if model is not self._model:  # looked up once: walking the modules costs more than averaging
             self._watch(model)
         if self.count:
-            self.update(list(self._weights.values()), self._live, self.count)
+            own = list(self._weights.values())
+            self.update(
+                own, [live.to(kept.device) for live, kept in zip(self._live, own, strict=True)], self.count
+            )
         self.count += 1
 
     def _watch(self, model: nn.Module) -> None:
         """Line the average up with the model's weights, by name: a resumed average has its own order."""
         current = trained_weights(model)
         start = self._weights or current
-        self._weights = {name: start[name].to(value.device, copy=True) for name, value in current.items()}
+        self._weights = {
+            name: start[name].to(self.device or value.device, copy=True) for name, value in current.items()
+        }
         self._model, self._live = model, list(current.values())
 
     def weights(self) -> Weights:
@@ -64,6 +71,8 @@ class _Average:
 
 class SWA(_Average):
     """The equal mean of the weights at every epoch (or any rhythm) from `start` completed epochs on."""
+
+    device = "cpu"  # touched once an epoch: a GPU's memory is for the model
 
     def __init__(self, every: Every = EPOCH, start: float = 1.0):
         super().__init__(every, start, get_swa_multi_avg_fn())
@@ -87,7 +96,9 @@ class LAWA:
 
     def __call__(self, model: nn.Module, moment: Moment) -> None:
         if self.every(moment):
-            self._kept.append({name: value.clone() for name, value in trained_weights(model).items()})
+            self._kept.append(
+                {name: value.to("cpu", copy=True) for name, value in trained_weights(model).items()}
+            )
             del self._kept[: -self.k]
 
     def weights(self) -> Weights:
@@ -149,11 +160,12 @@ def average_weights(state_dicts: Iterable[Mapping[str, Tensor]]) -> Weights:
             )
         for name, value in state.items():
             if value.is_floating_point():
-                sums[name] = sums[name] + value.double() if name in sums else value.double()
+                wide = value.cpu().double()  # Apple's GPUs have no double precision
+                sums[name] = sums[name] + wide if name in sums else wide
         count, last = count + 1, state
     if last is None:
         raise ValueError("average_weights needs at least one state dict")
-    return {n: (sums[n] / count).to(v.dtype) if n in sums else v.clone() for n, v in last.items()}
+    return {n: (sums[n] / count).to(v) if n in sums else v.clone() for n, v in last.items()}
 
 
 def greedy_soup(

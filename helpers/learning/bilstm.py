@@ -6,10 +6,12 @@ entity F1 77 on dev after five epochs, three CPU minutes. With `bigrams`, pairs 
 embeddings of their own, hashed into that many buckets.
 """
 
+from typing import ClassVar
+
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
-from transformers.modeling_outputs import BaseModelOutput
+from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput, MaskedLMOutput
 
 
 class BiLSTMConfig(PreTrainedConfig):
@@ -25,12 +27,14 @@ class BiLSTMConfig(PreTrainedConfig):
     num_hidden_layers: int = 1
     dropout: float = 0.3
     pad_token_id: int | None = 0
+    tie_word_embeddings: bool = True  # of the masked LM
 
 
 class BiLSTMModel(PreTrainedModel):
     """Embeddings, optional bigram embeddings, and a stack of bidirectional LSTM layers, each with dropout."""
 
     config_class = BiLSTMConfig
+    base_model_prefix = "bilstm"
 
     def __init__(self, config: BiLSTMConfig):
         super().__init__(config)
@@ -46,6 +50,12 @@ class BiLSTMModel(PreTrainedModel):
             for width in [size] + [2 * half] * (config.num_hidden_layers - 1)
         )
         self.post_init()
+
+    def get_input_embeddings(self) -> nn.Embedding:
+        return self.embeddings
+
+    def set_input_embeddings(self, value: nn.Embedding) -> None:
+        self.embeddings = value
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor, **_: object) -> BaseModelOutput:
         """Return `last_hidden_state: (n, t, hidden)`, zero on padding, which never changes a result.
@@ -81,6 +91,39 @@ class BiLSTMModel(PreTrainedModel):
             module.reset_parameters()
 
 
+class BiLSTMForMaskedLM(PreTrainedModel):
+    """The encoder with a head that names the token behind a mask; the vocabulary's weights are shared."""
+
+    config_class = BiLSTMConfig
+    base_model_prefix = "bilstm"
+    _tied_weights_keys: ClassVar = {"decoder.weight": "bilstm.embeddings.weight"}
+
+    def __init__(self, config: BiLSTMConfig):
+        super().__init__(config)
+        self.bilstm = BiLSTMModel(config)
+        size = config.embedding_size
+        self.transform = nn.Sequential(nn.Linear(config.hidden_size, size), nn.GELU(), nn.LayerNorm(size))
+        self.decoder = nn.Linear(size, config.vocab_size)
+        self.post_init()
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.decoder
+
+    def set_output_embeddings(self, value: nn.Module) -> None:
+        self.decoder = value
+
+    def forward(self, input_ids: Tensor, attention_mask: Tensor, **_: object) -> MaskedLMOutput:
+        """Return `logits: (n, t, vocabulary)`; the loss is left to `pretraining`."""
+        states = self.bilstm(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        return MaskedLMOutput(logits=self.decoder(self.transform(states)))
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        self.bilstm._init_weights(module)
+        if isinstance(module, nn.Linear | nn.LayerNorm):
+            module.reset_parameters()
+
+
 class ChannelDropout(nn.Dropout):
     """Drop the same channels at every position of a row, as suits recurrent nets; `states: (n, t, channels)`.
 
@@ -107,3 +150,4 @@ def _rearranged(states: Tensor, positions: Tensor) -> Tensor:
 
 AutoConfig.register(BiLSTMConfig.model_type, BiLSTMConfig, exist_ok=True)
 AutoModel.register(BiLSTMConfig, BiLSTMModel, exist_ok=True)
+AutoModelForMaskedLM.register(BiLSTMConfig, BiLSTMForMaskedLM, exist_ok=True)

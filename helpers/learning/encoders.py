@@ -1,7 +1,8 @@
 """Encoders: small ones from scratch, any from the hub or a folder.
 
-Loading takes safetensors only, always as float32, and never runs code from a repository. Tokenizers are
-left to `text.tokenizers`, heads to `heads`, adapters for large decoders to `lora`.
+Loading takes safetensors (see `weights` for what has none), never runs code from a repository, and refuses a
+model that lacks weights of what was asked for. Tokenizers are left to `text.tokenizers`, heads to `heads`,
+adapters for large decoders to `lora`.
 """
 
 import logging
@@ -16,9 +17,11 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrained
 from transformers.utils import logging as transformers_logging
 
 from helpers.learning.heads import Classifier, seeded
+from helpers.learning.weights import safe_folder
 
 KINDS = ("roberta", "bert", "electra", "deberta-v2", "gemma-2", "bilstm")
-MASKED = KINDS[:4]
+MASKED = tuple(kind for kind in KINDS if kind != "gemma-2")
+UNUSED = ("pooler.",)  # weights that no head here reads
 DISENTANGLED = {  # attention as DeBERTa-v3 has it
     "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False,
     "position_buckets": 256, "share_att_key": True, "norm_rel_ebd": "layer_norm",
@@ -38,16 +41,19 @@ def build_encoder(
 ) -> PreTrainedModel:
     """Return an encoder for a tokenizer: from scratch if it is one of KINDS, else loaded.
 
-    `size` (hidden, layers, max_length, dropout, …) is for encoders from scratch; a loaded one keeps its own
-    and gets embeddings for what was added to the tokenizer.
+    `size` (hidden, layers, max_length, …) is for encoders from scratch; a loaded one keeps its own and gets
+    embeddings, drawn from the seed, for what was added to the tokenizer. `dropout` is for both.
     """
     if kind_or_name in KINDS:
         return encoder(
             kind_or_name, vocab_size=len(tokenizer), pad_id=tokenizer.pad_token_id, seed=seed, **size
         )
     loaded = load_encoder(kind_or_name, four_bit=four_bit)
+    if "dropout" in size:
+        _set_dropout(loaded, size["dropout"])
     if len(tokenizer) > loaded.config.vocab_size:
-        loaded.resize_token_embeddings(len(tokenizer))
+        with seeded(seed), quiet():
+            loaded.resize_token_embeddings(len(tokenizer))
     return loaded
 
 
@@ -123,6 +129,15 @@ def encoder_config(
     return AutoConfig.for_model(kind, **size | own[kind] | more)
 
 
+def _set_dropout(model: PreTrainedModel, share: float) -> None:
+    """Let fine-tuning choose the dropout: what pretraining used is saved with the model, and rarely fits."""
+    own = set(model.config.to_dict()) & {"dropout", "hidden_dropout_prob", "attention_probs_dropout_prob"}
+    model.config.update(dict.fromkeys(own, share))
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = share
+
+
 def _build(factory: Any, config: PreTrainedConfig, seed: int) -> PreTrainedModel:
     with seeded(seed):
         return factory.from_config(config)
@@ -132,13 +147,20 @@ def _load(factory: Any, name_or_folder: str | Path, **more: Any) -> PreTrainedMo
     settings = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False} | more
     try:
         with quiet():
-            return factory.from_pretrained(str(name_or_folder), **settings)
+            place = safe_folder(name_or_folder)
+            model, found = factory.from_pretrained(place, output_loading_info=True, **settings)
     except OSError as error:
         raise OSError(
-            f"cannot load {str(name_or_folder)!r}: expected a folder with config.json and model.safetensors, "
-            "or a hub id, cached or reachable, with weights in safetensors; download it where there is a "
-            f"network (hf download {name_or_folder}) and pass the folder ({error})"
+            f"cannot load {str(name_or_folder)!r}: expected a folder with config.json and weights "
+            "(model.safetensors or pytorch_model.bin), or a hub id, cached or reachable; download it where "
+            f"there is a network (hf download {name_or_folder}) and pass the folder ({error})"
         ) from error
+    if missing := sorted(name for name in found["missing_keys"] if not name.startswith(UNUSED)):
+        raise ValueError(
+            f"{str(name_or_folder)!r} has no weights for {', '.join(missing[:3])}, …: random ones would take "
+            "their place. Was it saved with the head that is asked for?"
+        )
+    return model
 
 
 def _four_bit() -> dict[str, Any]:

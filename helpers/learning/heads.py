@@ -47,6 +47,8 @@ class Classifier(PreTrainedModel):
         self.encoder = AutoModel.from_config(config.encoder) if encoder is None else encoder
         if hasattr(self.encoder, "pooler"):
             self.encoder.pooler = None  # never used here: its parameters would get no gradient
+        if getattr(self.encoder.config, "use_cache", False):
+            self.encoder.config.use_cache = False  # a decoder that generates nothing needs no memory of keys
         config.encoder = self.encoder.config
         size = self.encoder.config.hidden_size
         dropout = nn.Dropout(config.head_dropout)

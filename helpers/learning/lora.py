@@ -4,12 +4,14 @@ from pathlib import Path
 
 from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
 
-from helpers.learning.heads import Classifier
+from helpers.learning.heads import Classifier, seeded
 
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
 
-def add_lora(model: Classifier, *, r: int = 64, alpha: int = 128, dropout: float = 0.05) -> PeftModel:
+def add_lora(
+    model: Classifier, *, r: int = 64, alpha: int = 128, dropout: float = 0.05, seed: int = 0
+) -> PeftModel:
     """Freeze the encoder, put adapters on its attention and feed-forward projections, and train the head."""
     present = {name.rsplit(".", 1)[-1] for name, _ in model.encoder.named_modules()}
     if missing := sorted(set(TARGETS) - present):
@@ -21,7 +23,8 @@ def add_lora(model: Classifier, *, r: int = 64, alpha: int = 128, dropout: float
     config = LoraConfig(
         r=r, lora_alpha=alpha, lora_dropout=dropout, target_modules=list(TARGETS), modules_to_save=["head"]
     )
-    return get_peft_model(model, config)
+    with seeded(seed):
+        return get_peft_model(model, config)
 
 
 def load_lora(model: Classifier, folder: str | Path) -> PeftModel:

@@ -13,6 +13,8 @@ from unittest import mock
 
 from helpers.sweeps.jobs import Job, Outcome, Take, call
 
+DEVICES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # NVIDIA's driver, on Windows' Linux, AMD's
+
 
 def cores_given(limit: int) -> int:
     """Return `limit`, or fewer where OMP_NUM_THREADS gives this process less of the machine."""
@@ -38,7 +40,7 @@ def environments(workers: int | None) -> list[dict[str, str]]:
 
 def _gpus() -> list[str]:
     """Ids of the GPUs this process may use; without a driver none, and torch is not imported to find out."""
-    if not shutil.which("nvidia-smi") and not Path("/dev/kfd").exists():
+    if not shutil.which("nvidia-smi") and not any(Path(device).exists() for device in DEVICES):
         return []
     import torch
 

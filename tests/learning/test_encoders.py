@@ -1,6 +1,7 @@
 """Encoders and heads: every kind trains, saves and loads; losses and poolings equal their definitions."""
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -251,7 +252,7 @@ def test_lora_is_for_decoders():
     ("call", "message"),
     [
         (lambda: encoders.encoder("gpt", vocab_size=10), "kind must be one of roberta"),
-        (lambda: encoders.masked_lm("bilstm", **SMALL), "no masked-language-model head"),
+        (lambda: encoders.masked_lm("gemma-2", **SMALL), "no masked-language-model head"),
         (
             lambda: heads.classifier(encoders.encoder("bilstm", **SMALL), "ab", task="ner"),
             "task must be one of",
@@ -285,14 +286,6 @@ def test_a_missing_model_says_how_to_get_it():
         encoders.load_encoder("klue/no-such-model")
 
 
-def test_pickled_weights_are_never_read(tmp_path):
-    model = encoders.encoder("bert", **SMALL)
-    model.config.save_pretrained(tmp_path)
-    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
-    with pytest.raises(OSError, match=r"model\.safetensors"):
-        encoders.load_encoder(tmp_path)
-
-
 def test_remote_code_is_never_run(tmp_path):
     model = encoders.encoder("bert", **SMALL)
     model.save_pretrained(tmp_path)
@@ -303,3 +296,45 @@ def test_remote_code_is_never_run(tmp_path):
     with pytest.raises(ValueError, match="custom code"):
         encoders.load_encoder(tmp_path)
     assert not (tmp_path / "ran").exists()
+
+
+# --- what published models come with ---
+
+
+def test_weights_in_a_pickle_are_converted_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path / "cache"))
+    model = encoders.masked_lm("bert", **SMALL)
+    model.save_pretrained(tmp_path / "model")
+    torch.save(model.state_dict(), tmp_path / "model" / "pytorch_model.bin")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    loaded = encoders.masked_lm(tmp_path / "model")
+    assert all(torch.equal(a, b) for a, b in zip(model.parameters(), loaded.parameters(), strict=True))
+    assert "converted once" in capsys.readouterr().out
+    encoders.load_encoder(tmp_path / "model")
+    assert not capsys.readouterr().out and len(list((tmp_path / "cache" / "converted").iterdir())) == 1
+
+
+def test_a_pickle_that_holds_code_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path / "cache"))
+    encoders.encoder("bert", **SMALL).save_pretrained(tmp_path / "model")
+    (tmp_path / "model" / "model.safetensors").unlink()
+    torch.save({"weight": os.system}, tmp_path / "model" / "pytorch_model.bin")
+    with pytest.raises(Exception, match=r"[Ww]eights"):
+        encoders.load_encoder(tmp_path / "model")
+    assert not (tmp_path / "cache").exists() or not list((tmp_path / "cache").rglob("model.safetensors"))
+
+
+def test_a_model_without_the_head_that_is_asked_for_is_refused(tmp_path):
+    encoders.encoder("bert", **SMALL).save_pretrained(tmp_path)
+    with pytest.raises(ValueError, match=r"has no weights for cls\.predictions"):
+        encoders.masked_lm(tmp_path)
+    assert encoders.load_encoder(tmp_path).config.hidden_size == SMALL["hidden"], (
+        "the encoder itself is there"
+    )
+
+
+def test_a_decoder_keeps_no_keys_in_memory():
+    body = encoders.encoder("gemma-2", **SMALL, use_cache=True)
+    model = heads.classifier(body, "ab", task="sequence", pooling="last").eval()
+    ids = torch.ones((2, 5), dtype=torch.long)
+    assert model.encoder(input_ids=ids, attention_mask=ids).past_key_values is None
