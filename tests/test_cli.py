@@ -10,7 +10,13 @@ from helpers import cli
 from tests.conftest import ROOT
 from tests.projects import command, make_project, nunchi
 
-EXIT = {"run": "0 all fine, 1", "render": "1 a notebook has never", "checkpoints": "0 all", "fetch": "0 all"}
+EXIT = {
+    "run": "0 all fine, 1",
+    "render": "1 a notebook has never",
+    "pretrain": "0 all fine, 2",
+    "checkpoints": "0 all",
+    "fetch": "0 all",
+}
 
 
 @pytest.fixture

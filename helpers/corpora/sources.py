@@ -62,18 +62,24 @@ def split_name(split: str) -> str:
     return SPLITS[split]
 
 
+def root(source: str | os.PathLike) -> Path:
+    """Return the folder behind "local", or the file or folder at a path."""
+    path = _local_root() if source == "local" else Path(source).expanduser()
+    if not path.exists():
+        raise ValueError(
+            f"no such source: {str(source)!r}. Give 'sample', 'hub', 'local', or the path of a file or folder"
+        )
+    return path
+
+
 def place(task: Task, source: str | os.PathLike) -> Path:
     """Return the file or folder behind "local" or a path.
 
     A folder may be laid out like NUNCHI_DATA or hold one data set's files directly.
     """
-    path = _local_root() if source == "local" else Path(source).expanduser()
+    path = root(source)
     if path.is_file():
         return path
-    if not path.is_dir():
-        raise ValueError(
-            f"no such source: {str(source)!r}. Give 'sample', 'hub', 'local', or the path of a file or folder"
-        )
     inner = path / task.folder
     if source == "local" and not inner.is_dir():
         raise ValueError(

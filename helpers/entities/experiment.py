@@ -48,6 +48,7 @@ class TaggerConfig:
     bigrams: int  # hash buckets for pairs of tokens, BiLSTM only
     dropout: float
     peak_lr: float
+    encoder_lr: float = 1.0  # the encoder's share of it
     schedule: str = "cosine-first-epoch"  # the study's
     epochs: int
     batch_size: int
@@ -78,8 +79,8 @@ class TaggerConfig:
 
     def training(self) -> TrainConfig:
         return TrainConfig(
-            epochs=self.epochs, peak_lr=self.peak_lr, batch_rows=self.batch_size, schedule=self.schedule,
-            seed=self.seed, metric="f1", restore_best=False,
+            epochs=self.epochs, peak_lr=self.peak_lr, encoder_lr=self.encoder_lr, batch_rows=self.batch_size,
+            schedule=self.schedule, seed=self.seed, metric="f1", restore_best=False,
         )  # fmt: skip
 
 

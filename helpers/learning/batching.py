@@ -53,6 +53,10 @@ class Features:
             batch[name][filled] = values[source]
         return batch | {name: values[rows] for name, values in self._fixed.items()}
 
+    def counts(self, name: str, *, size: int) -> np.ndarray:
+        """Count how often each of `size` values occurs in a token column: (size,)."""
+        return np.bincount(self._ragged[name], minlength=size)
+
     def fingerprint(self) -> str:
         """Return a hash of all that a model can see of these rows."""
         digest = blake2b(self.lengths.tobytes(), digest_size=16)
@@ -112,22 +116,24 @@ def length_buckets(
     return [batches[at] for at in rng.permutation(len(batches))]
 
 
-def mask_tokens(tokenizer: Any, *, rate: float = 0.15) -> Transform:
+def mask_tokens(tokenizer: Any, *, rate: float = 0.15, span: int = 1) -> Transform:
     """Return a transform that chooses tokens afresh in each batch: 80 % masked, 10 % random, 10 % kept.
 
-    Special tokens are never chosen, and every row with an ordinary token has at least one target.
+    Special tokens are never chosen, and every row with an ordinary token has at least one target. With
+    `span`, tokens are chosen in runs of 1 to 2 × span − 1: a lone character is told by its neighbours.
     """
     if tokenizer.mask_token_id is None:
         raise ValueError(f"{type(tokenizer).__name__} has no mask token: pick a tokenizer that has one")
-    if not 0 < rate < 1:
-        raise ValueError(f"rate must lie between 0 and 1, got {rate}")
+    if not 0 < rate < 1 or span < 1:
+        raise ValueError(f"rate must lie between 0 and 1 and span be at least 1, got {rate} and {span}")
     special = np.array(sorted(tokenizer.all_special_ids))
 
     def transform(batch: Batch, rng: np.random.Generator) -> Batch:
         ids = batch["input_ids"]
         ordinary = (batch["attention_mask"] == 1) & ~np.isin(ids, special)
         draws = np.where(ordinary, rng.random(ids.shape), 2.0)
-        chosen = ordinary & ((draws < rate) | (draws == draws.min(axis=1, keepdims=True)))
+        chosen = _runs(draws < rate / span, span, rng) if span > 1 else draws < rate
+        chosen = ordinary & (chosen | (draws == draws.min(axis=1, keepdims=True)))
         kind, random = rng.random(ids.shape), rng.integers(len(tokenizer), size=ids.shape)
         replaced = np.select(
             [kind < 0.8, kind < 0.9], [np.full_like(ids, tokenizer.mask_token_id), random], ids
@@ -136,6 +142,16 @@ def mask_tokens(tokenizer: Any, *, rate: float = 0.15) -> Transform:
         return batch | {"input_ids": np.where(chosen, replaced, ids), "labels": labels}
 
     return transform
+
+
+def _runs(starts: np.ndarray, span: int, rng: np.random.Generator) -> np.ndarray:
+    """Extend each start (n, t) to a run of 1 to 2 × span − 1 places to its right."""
+    rows, at = np.nonzero(starts)
+    ends = np.minimum(at + rng.integers(1, 2 * span, size=len(at)), starts.shape[1])
+    edges = np.zeros((starts.shape[0], starts.shape[1] + 1), dtype=np.int64)
+    np.add.at(edges, (rows, at), 1)
+    np.add.at(edges, (rows, ends), -1)
+    return edges.cumsum(axis=1)[:, :-1] > 0
 
 
 def _cut(order: np.ndarray, lengths: np.ndarray, *, rows: int, tokens: int | None) -> list[np.ndarray]:

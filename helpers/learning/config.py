@@ -46,7 +46,9 @@ class TrainConfig:
 
     epochs: int = 3
     peak_lr: float = 5e-4
-    batch_rows: int = 32
+    encoder_lr: float = 1.0  # of the encoder below a head, as a share of the head's
+    batch_rows: int = 32  # at most
+    batch_tokens: int | None = None  # at most, padding included; None: rows alone decide
     accumulate: int = 1  # batches per optimizer step
     schedule: str = "linear"
     warmup: float = 0.06  # share of all steps
@@ -58,8 +60,10 @@ class TrainConfig:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        positive = ("epochs", "peak_lr", "batch_rows", "accumulate")
-        if wrong := [name for name in positive if not getattr(self, name) > 0]:
+        positive = ("epochs", "peak_lr", "encoder_lr", "batch_rows", "batch_tokens", "accumulate")
+        if wrong := [
+            name for name in positive if (value := getattr(self, name)) is not None and not value > 0
+        ]:
             raise ValueError(f"{wrong[0]} must be positive, got {getattr(self, wrong[0])}")
         if wrong := [name for name in ("patience", "seed") if getattr(self, name) < 0]:
             raise ValueError(f"{wrong[0]} must not be negative, got {getattr(self, wrong[0])}")

@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,6 @@ class FitResult:
     history: list[dict[str, float]]
     best_step: int | None
     best_metric: float | None
-    best_weights: dict[str, Tensor] | None = field(repr=False)
     steps: int
     resumed_from: int  # the step of the checkpoint that this call went on from; 0: it began at the beginning
     stopped_early: bool
@@ -64,13 +63,15 @@ def fit(
     observers: Sequence[Observer] = (),
     transform: Transform | None = None,
     draw: Draw | None = None,
+    progress: str = "",
 ) -> FitResult:
     """Train the model in place.
 
     `evaluate(model)` returns named floats; `observers` see the model after every step; `transform` changes
     padded batches (dynamic masking); `draw(epoch)` names the rows of an epoch (default: all of them). With a
     `folder` the run is saved there every now and then (see `checkpointing.due`), and the same call goes on
-    from the last save. Raises FloatingPointError where the loss or the gradients stop being finite.
+    from the last save. `progress` names the run on a line with steps, time left, tokens a second and loss.
+    Raises FloatingPointError where the loss or the gradients stop being finite.
     """
     if config.metric and evaluate is None:
         raise ValueError(f"metric={config.metric!r} needs an evaluate function that returns it")
@@ -81,8 +82,10 @@ def fit(
         )
         if folder is not None:
             run.resume(Path(folder))
-        while not run.finished:
-            run.advance()
+        with _progress(run, progress) as show:
+            while not run.finished:
+                run.advance()
+                show()
         return run.result()
 
 
@@ -100,6 +103,7 @@ class _Run:
         self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
         self.folder: Path | None = None
         self.resumed_from = 0
+        self.loss = math.nan  # of the last step
         self.saved_at = time.perf_counter()
         self.saving_cost = 3 * sum(p.nbytes for p in self.trained.values()) / checkpointing.SPEED
         self.best_weights: dict[str, Tensor] | None = None
@@ -121,6 +125,7 @@ class _Run:
         self.state["train_seconds"] += time.perf_counter() - started
         self.state["step"] = step + 1
         self.state["examples"] += sum(len(rows) for rows in self.plan.steps[step])
+        self.loss = loss
         self.state["loss_sum"] += loss * targets
         self.state["loss_targets"] += targets
         moment = self.plan.moment(step + 1)
@@ -142,7 +147,7 @@ class _Run:
         )
 
     def result(self) -> FitResult:
-        if self.best_weights and self.config.restore_best:
+        if self.best_weights:
             _copy(self.best_weights, self.trained)
         self.model.eval()
         state = self.state
@@ -150,7 +155,6 @@ class _Run:
             history=state["history"],
             best_step=state["best_step"],
             best_metric=state["best_metric"],
-            best_weights=self.best_weights,
             steps=state["step"],
             resumed_from=self.resumed_from,
             stopped_early=state["stopped_early"],
@@ -196,7 +200,9 @@ class _Run:
 
     def _fingerprint(self) -> dict[str, Any]:
         """Return what must be the same to go on: settings, data, and the weights before the first step."""
-        weights = {name: f"{float(p.detach().double().abs().sum()):.8g}" for name, p in self.trained.items()}
+        weights = {
+            name: f"{float(p.detach().cpu().double().abs().sum()):.8g}" for name, p in self.trained.items()
+        }
         return self.plan.fingerprint() | {"first weights": weights, "observers": len(self.observers)}
 
     def _optimize(self, step: int) -> tuple[float, int]:
@@ -207,7 +213,7 @@ class _Run:
         targets = sum(count_targets(batch) for batch in batches)
         rate = self.plan.learning_rate(step)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["share"]
         loss = torch.zeros((), device=self.accelerator.device)
         for micro, batch in enumerate(batches):
             last = micro == len(batches) - 1
@@ -266,7 +272,8 @@ class _Run:
         best = next((old for old in state["history"] if old["step"] == state["best_step"]), None)
         if (best is None or self._rank(row) > self._rank(best)) and not math.isnan(value):
             state["best_step"], state["best_metric"], state["stale"] = row["step"], value, 0
-            self.best_weights = {name: p.detach().cpu().clone() for name, p in self.trained.items()}
+            if config.restore_best:
+                self.best_weights = {name: p.detach().cpu().clone() for name, p in self.trained.items()}
         else:
             state["stale"] += 1
             state["stopped_early"] = 0 < config.patience <= state["stale"]
@@ -285,12 +292,12 @@ def _share(batch: Batch, rank: int, world: int) -> tuple[Batch, int]:
 
 
 def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
-    matrices = [p for p in trained.values() if p.ndim > 1]
-    others = [p for p in trained.values() if p.ndim <= 1]
+    slower = {name for name in trained if config.encoder_lr != 1 and name.startswith("encoder.")}
     groups = [
-        {"params": matrices, "weight_decay": WEIGHT_DECAY},
-        {"params": others, "weight_decay": 0.0},
-    ]
+        {"params": [p for name, p in trained.items() if (p.ndim > 1, name in slower) == (matrix, slow)],
+         "weight_decay": WEIGHT_DECAY if matrix else 0.0, "share": config.encoder_lr if slow else 1.0}
+        for slow in (False, True) for matrix in (True, False)
+    ]  # fmt: skip
     groups = [group for group in groups if group["params"]]
     return torch.optim.AdamW(groups, lr=config.peak_lr, fused=device.type in ("cpu", "cuda"))
 
@@ -311,14 +318,41 @@ def _seed_everything(seed: int, step: int, rank: int, device: torch.device) -> N
 
 
 @contextmanager
+def _progress(run: _Run, name: str) -> Iterator[Callable[[], None]]:
+    """Yield what to call after each step: a line of progress if the run has a name, on the first process."""
+    if not name or not run.accelerator.is_main_process:
+        yield lambda: None
+        return
+    import sys
+
+    from tqdm import tqdm
+
+    lengths, started = run.plan.features.lengths, time.perf_counter()
+    tokens = [0]
+    with tqdm(total=len(run.plan.steps), initial=run.state["step"], desc=name, file=sys.stdout) as line:
+
+        def show() -> None:
+            tokens[0] += sum(int(lengths[rows].sum()) for rows in run.plan.steps[run.state["step"] - 1])
+            speed = tokens[0] / (time.perf_counter() - started)
+            line.set_postfix_str(f"{speed:,.0f} tokens/s, loss {run.loss:.3f}", refresh=False)
+            line.update()
+
+        yield show
+
+
+def _precision() -> str:
+    """Return bf16 where the card computes in it, fp16 on older ones (which only emulate it), else none."""
+    if not torch.cuda.is_available():
+        return "no"
+    return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
+
+
+@contextmanager
 def _accelerated() -> Iterator[Any]:
     """Build an Accelerator for one run, and let go of model and optimizer afterwards."""
     from accelerate import Accelerator
 
-    precision = "no"
-    if torch.cuda.is_available():
-        precision = "bf16" if torch.cuda.is_bf16_supported() else "fp16"
-    accelerator = Accelerator(mixed_precision=precision)
+    accelerator = Accelerator(mixed_precision=_precision())
     try:
         yield accelerator
     finally:

@@ -52,6 +52,7 @@ class StepPlan:
             for batch in length_buckets(
                 self.features.lengths[rows],
                 rows=self.config.batch_rows,
+                tokens=self.config.batch_tokens,
                 seed=self.config.seed,
                 epoch=epoch,
             )

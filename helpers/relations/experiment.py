@@ -36,10 +36,12 @@ class RelationConfig:
     vocabulary_size: int = 8000  # of a tokenizer trained here
     hidden: int = 128
     layers: int = 1
+    dropout: float = 0.1  # while fine-tuning
     scheme: str = "typed-punct"  # one of markers.SCHEMES, or markers.FIRST_MATCH
     pooling: str = "starts+max"
     max_length: int = 256
     peak_lr: float = 2e-3
+    encoder_lr: float = 1.0  # the encoder's share of it
     batch_size: int = 32
     epochs: int = 3
     patience: int = 0  # epochs without a better validation micro-F1 before stopping; 0: never
@@ -152,20 +154,22 @@ def build(config: RelationConfig, tokenizer, gold: list[int]) -> heads.Classifie
         hidden=config.hidden,
         layers=config.layers,
         max_length=config.max_length,
+        dropout=config.dropout,
     )
     power = config.class_weight_power
     weights = imbalance.class_weights(gold, power=power) if power else None
     model = heads.classifier(
         encoder, RELATIONS, task="sequence", pooling=config.pooling, class_weights=weights, seed=config.seed
     )
-    return _widened(model, seed=config.seed) if config.model in encoders.KINDS else model
+    narrow = encoder.config.hidden_size < 768
+    return _widened(model, seed=config.seed) if narrow else model
 
 
 def _widened(model: heads.Classifier, *, seed: int) -> heads.Classifier:
     """Draw the head's weights by its width.
 
-    A standard deviation of .02 suits the 768 states of a pretrained encoder; on a narrow one from scratch it
-    leaves the loss where it is for the first five epochs.
+    A standard deviation of .02 suits the 768 states of a large encoder; on a narrow one it leaves the loss
+    where it is for the first five epochs.
     """
     with torch.random.fork_rng():
         torch.manual_seed(seed)
@@ -180,6 +184,7 @@ def _train_config(config: RelationConfig) -> TrainConfig:
     return TrainConfig(
         epochs=config.epochs,
         peak_lr=config.peak_lr,
+        encoder_lr=config.encoder_lr,
         batch_rows=config.batch_size,
         metric="valid_f1",
         tie_break="valid_loss",  # while F1 is still 0, a lower loss is progress

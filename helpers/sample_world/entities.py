@@ -6,7 +6,8 @@ spaces, glued to particles or to each other; conjoining jamo; a little annotatio
 templates train never shows.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from random import Random
 from typing import Any
 
@@ -66,18 +67,27 @@ _AMOUNTS = {
 def entities(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
     """Yield `rows` sentences: guid, sentence, tokens (characters) and ner_tags (strings)."""
     check(split, rows)
-    bank = {name: seen_in(lines, split) for name, lines in table("entities").items()}
-    styles = {"news": _news, "remark": _remark, "riddle": _riddle, "anywhere": _anywhere}
     for index in range(rows):
         rng = stream("entities", split, seed, index)
-        style = rng.choices(tuple(PLANTED["shares"]), tuple(PLANTED["shares"].values()))[0]
-        draft = styles[style](rng, split, bank)
+        draft = sentence(rng, split, templates=split)
         yield {
             "guid": f"sample-ner-v1_{split}_{index:05d}",
             "sentence": draft.text,
             "tokens": list(draft.text),
             "ner_tags": _tags(draft.text, _noisy(rng, draft)),
         }
+
+
+def sentence(rng: Random, split: str, *, templates: str) -> Draft:
+    """Write a sentence with the names of one split and the templates of another, perhaps the same."""
+    styles = {"news": _news, "remark": _remark, "riddle": _riddle, "anywhere": _anywhere}
+    style = rng.choices(tuple(PLANTED["shares"]), tuple(PLANTED["shares"].values()))[0]
+    return styles[style](rng, split, _bank(templates))
+
+
+@cache
+def _bank(split: str) -> dict[str, Sequence[str]]:
+    return {name: seen_in(lines, split) for name, lines in table("entities").items()}
 
 
 def _news(rng: Random, split: str, bank: dict) -> Draft:
