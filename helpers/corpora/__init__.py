@@ -35,8 +35,13 @@ the tasks works for the notebooks of that task.
     lambada/   *test.jsonl               or *dev; Ko-LAMBADA's fields
     vocabs/    <name>/                   tokenizers, see helpers.text.tokenizers
 
-The name of a file ends with its split (`mine_train.json`, `train-00000-of-00001.parquet`). Each of the
-folders may instead hold what `Dataset.save_to_disk` wrote. Text is UTF-8.
+The name of a file ends with its split (`mine_train.json`; the shards `train-00000-of-00003.parquet`, … are
+one file). Each of the folders, and of the files, may instead be what `Dataset.save_to_disk` wrote. Text is
+UTF-8.
+
+One file, or one saved `Dataset`, without a split in its name: a fifth of its relations or sentences is dev.
+Rows that share a sentence or a pair of entities stay on one side, the division is the same in every run, and
+a sentence says how many rows are on either side. Posts are cross-validated, so there all rows are train.
 """
 
 import os
@@ -45,6 +50,7 @@ from typing import TYPE_CHECKING
 from helpers.corpora import documents as _documents
 from helpers.corpora import klue as _klue
 from helpers.corpora import sources as _sources
+from helpers.corpora import splits as _splits
 from helpers.corpora import unlp as _unlp
 from helpers.corpora.files import READERS
 from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAGS, TECHNIQUES
@@ -66,13 +72,16 @@ __all__ = [
 ]
 
 Source = str | os.PathLike
+DEV_SHARE = 0.2  # of a source that has no split of its own
 
 
 def load_relations(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
     """Load sentences with two entities and the relation between them; `label` is the id in RELATIONS."""
     raw = _read(_sources.RELATIONS, source, split, rows=rows, seed=seed)
     checked = _klue.relations(raw.rows, raw.name)
-    return _dataset(checked, "relations", rows=rows, seed=seed)
+    pairs = [(row["subject_entity"]["word"], row["object_entity"]["word"]) for row in checked]
+    checked, note = _divided(checked, raw, split, pairs)
+    return _dataset(checked, "relations", rows=rows, seed=seed, note=note)
 
 
 def load_entities(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -80,7 +89,8 @@ def load_entities(source: Source, split: str, *, rows: int | None = None, seed: 
     readers = {".tsv": _klue.read_ner_tsv, **READERS}
     raw = _read(_sources.ENTITIES, source, split, rows=rows, seed=seed, readers=readers)
     checked = _klue.entities(raw.rows, raw.name, split=_sources.split_name(split))
-    return _dataset(checked, "entities", rows=rows, seed=seed)
+    checked, note = _divided(checked, raw, split)
+    return _dataset(checked, "entities", rows=rows, seed=seed, note=note)
 
 
 def load_techniques(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -127,6 +137,31 @@ def _read(task, source: Source, split: str, *, rows: int | None, seed: int, read
     if not raw.rows:
         raise ValueError(f"{raw.name}: no rows in it; is it truncated?")
     return raw
+
+
+def _divided(checked: list[dict], raw: _sources.Rows, split: str, *keys: list) -> tuple[list[dict], str]:
+    """Take the rows of one split out of a source that has none, and say so; others pass through.
+
+    Rows with an equal sentence or an equal entry in `keys` stay together, whatever seed draws subsets.
+    """
+    if raw.divided:
+        return checked, ""
+    groups = _splits.connected_groups([row["sentence"] for row in checked], *keys)
+    in_dev = _splits.held_out(groups, share=DEV_SHARE)
+    linked = "a sentence or an entity pair" if keys else "a sentence"
+    if not in_dev.any():
+        raise ValueError(
+            f"{raw.name}: too few of its {len(checked):,} rows can be set aside as dev, because rows share "
+            f"{linked}; divide them yourself into files named …_train and …_dev"
+        )
+    note = (
+        f"{raw.name} has no split of its own: {(~in_dev).sum():,} rows are for training and {in_dev.sum():,} "
+        f"are dev, drawn with a fixed seed so that the two sides do not share {linked}. "
+        "Name files …_train and …_dev for a split of your own."
+    )
+    print(note)
+    wanted = _sources.split_name(split) == "dev"
+    return [row for row, dev in zip(checked, in_dev, strict=True) if dev == wanted], note
 
 
 def _checked(split: str, rows: int | None) -> str:

@@ -26,7 +26,7 @@ def read_folder(path: Path) -> list[dict]:
     A folder holds what `save_to_disk` wrote, or .jsonl files, or else .txt files, each one document.
     """
     if path.is_dir() and is_saved(path):
-        return read_saved(path, ("train",))
+        return read_saved(path, ("train",))[0]
     for suffix, reader in ((".jsonl", _lines), (".txt", _whole)):
         files = [path] if path.suffix == suffix else sorted(path.glob(f"*{suffix}"))
         if files:

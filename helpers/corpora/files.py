@@ -105,16 +105,16 @@ def is_saved(folder: Path) -> bool:
     return any((folder / name).is_file() for name in SAVED)
 
 
-def read_saved(folder: Path, names: Iterable[str]) -> list[dict]:
-    """Return the rows of a `save_to_disk` folder, of the first split that carries one of `names`."""
+def read_saved(folder: Path, names: Iterable[str]) -> tuple[list[dict], bool]:
+    """Return the rows of a `save_to_disk` folder, and whether it has splits: then of the first in `names`."""
     from datasets import DatasetDict, load_from_disk
 
     saved = load_from_disk(str(folder))
     if not isinstance(saved, DatasetDict):
-        return rows_of(saved)
+        return rows_of(saved), False
     for name in names:
         if name in saved:
-            return rows_of(saved[name])
+            return rows_of(saved[name]), True
     raise ValueError(f"{folder} holds the splits {list(saved)}, none of {list(names)}")
 
 

@@ -1,6 +1,7 @@
 """Where a data set comes from: the sample world, the hub, the folder in NUNCHI_DATA, or a path.
 
-Finds the one file of a split and hands over its plain rows; fields are checked elsewhere.
+Finds the one file of a split and hands over its plain rows, and says when a source has no split of its own;
+fields are checked, and such sources divided, elsewhere.
 """
 
 import os
@@ -13,7 +14,7 @@ from helpers.corpora.files import READERS, is_saved, read_saved, rows_of
 
 SPLITS = {"train": "train", "dev": "dev", "validation": "dev"}
 SAMPLE_ROWS = {"train": 4000, "dev": 1000}
-SHARD = re.compile(r"-\d+-of-\d+$")  # the hub's names: train-00000-of-00001.parquet
+SHARD = re.compile(r"-\d+-of-(\d+)$")  # the hub's names: train-00000-of-00001.parquet
 # What files and the hub call a split; the hub's own name comes last.
 TRAIN_AND_DEV = {"train": ("train",), "dev": ("dev", "validation")}
 EVALUATION_ONLY = {"dev": ("dev", "validation", "test")}
@@ -27,6 +28,7 @@ class Task(NamedTuple):
     generator: str
     splits: Mapping[str, tuple[str, ...]] = TRAIN_AND_DEV
     no_split: str = ""  # what to do when a split is not there
+    undivided: str = ""  # the split that a source without splits is; "": it is divided by group
 
 
 RELATIONS = Task("klue-re", ("klue/klue", "re"), "relations")
@@ -36,6 +38,7 @@ TECHNIQUES = Task(
     ("robinhad/manipulation-detection",),
     "posts",
     no_split="The shared task published labels for its training file only: cross-validate that one",
+    undivided="train",
 )
 DOCUMENTS = Task("corpus", ("wikimedia/wikipedia", "20231101.ko"), "documents")
 LAMBADA = Task(
@@ -44,8 +47,10 @@ LAMBADA = Task(
     "lambada",
     splits=EVALUATION_ONLY,
     no_split="Ko-LAMBADA is an evaluation set: ask for 'dev'",
+    undivided="dev",
 )
 TASKS = (RELATIONS, ENTITIES, TECHNIQUES, DOCUMENTS, LAMBADA)
+KNOWN = {"test"} | {name for names in TRAIN_AND_DEV.values() for name in names}  # what may end a file's name
 
 
 class Rows(NamedTuple):
@@ -53,6 +58,7 @@ class Rows(NamedTuple):
 
     name: str
     rows: list[dict]
+    divided: bool = True  # False: these are all rows of the source, whichever split was asked for
 
 
 def split_name(split: str) -> str:
@@ -110,34 +116,57 @@ def from_hub(task: Task, split: str) -> Rows:
 
 
 def from_files(task: Task, split: str, path: Path, *, readers: Mapping = READERS) -> Rows:
-    """Return the rows of the one file in `path` that holds the split."""
+    """Return the rows of the split in `path`: one file, the shards of one, or what `save_to_disk` wrote."""
     names = _names(task, split)
-    if path.is_dir() and is_saved(path):
-        return Rows(str(path), read_saved(path, names))
-    file = _file_of(path, names, task, readers)
+    files = [path] if path.is_file() or is_saved(path) else _files_of(path, names, task, readers)
+    name, ending = str(files[0] if len(files) == 1 else path), _ending(files[0])
+    if ending in KNOWN and ending not in names:
+        raise ValueError(
+            f"{name} is named after the split {ending!r}, but {names[0]!r} was asked for. {task.no_split}"
+        )
+    parts = [_rows_in(file, names, readers) for file in files]
+    divided = ending in names or all(part.divided for part in parts) or split == task.undivided
+    if not divided and task.undivided:
+        raise ValueError(f"{name} has no split of its own and no {names[0]!r}. {task.no_split}")
+    return Rows(name, [row for part in parts for row in part.rows], divided)
+
+
+def _rows_in(file: Path, names: tuple[str, ...], readers: Mapping) -> Rows:
+    """Return the rows of a file, or of a saved folder and there, if it has splits, of one of `names`."""
+    if file.is_dir():
+        rows, divided = read_saved(file, names)
+        return Rows(str(file), rows, divided)
     if file.suffix not in readers:
         raise ValueError(f"{file}: cannot read {file.suffix or 'this'}; expected one of {', '.join(readers)}")
-    return Rows(str(file), readers[file.suffix](file))
+    return Rows(str(file), readers[file.suffix](file), divided=False)
 
 
-def _file_of(path: Path, names: tuple[str, ...], task: Task, readers: Mapping) -> Path:
-    if path.is_file():
-        known = {name for accepted in task.splits.values() for name in accepted} | {"test"}
-        ending = _ending(path)
-        if ending in known and ending not in names:
-            raise ValueError(
-                f"{path} is named after the split {ending!r}, but {names[0]!r} was asked for. {task.no_split}"
-            )
-        return path
-    files = [p for p in sorted(path.iterdir()) if p.suffix in readers and _ending(p) in names]
-    if len(files) == 1:
-        return files[0]
+def _files_of(path: Path, names: tuple[str, ...], task: Task, readers: Mapping) -> list[Path]:
+    """Return the one file of a folder that holds the split, or all of its shards.
+
+    A folder with nothing but one file, not named after any split, is a source without a split.
+    """
+    readable = [p for p in sorted(path.iterdir()) if (is_saved(p) if p.is_dir() else p.suffix in readers)]
+    files = [p for p in readable if _ending(p) in names]
+    alone = not files and not any(_ending(p) in KNOWN for p in readable)
+    if alone:
+        files = readable
+    if len({(SHARD.sub("", p.stem), p.suffix) for p in files}) == 1:
+        return _whole(files, path)
     found = ", ".join(p.name for p in files or sorted(path.iterdir())) or "nothing"
     wanted = " or ".join(f"*{name}{{{','.join(readers)}}}" for name in names)
+    several = "Pass the path of the one you mean" if not alone else "Name the files after their splits"
     raise ValueError(
         f"{path}: expected exactly one file {wanted}, found {found}. "
-        + ("Pass the path of the one you mean" if files else task.no_split or "Name the file after its split")
+        + (several if files else task.no_split or "Name the file after its split")
     )
+
+
+def _whole(shards: list[Path], path: Path) -> list[Path]:
+    number = SHARD.search(shards[0].stem)
+    if number and len(shards) != int(number[1]):
+        raise ValueError(f"{path}: {len(shards)} of {int(number[1])} shards of {shards[0].name} are there")
+    return shards
 
 
 def _names(task: Task, split: str) -> tuple[str, ...]:
