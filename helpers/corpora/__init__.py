@@ -6,7 +6,8 @@ It returns a `datasets.Dataset`; tokenising and scoring happen elsewhere.
     load_relations(source, split)   guid, sentence, subject_entity, object_entity, label, source
                                     (an entity is {word, start_idx, end_idx, type}; end_idx is inclusive)
     load_entities(source, split)    guid, sentence, tokens, ner_tags — one token is one character
-    load_techniques(source, split)  id, content, lang, manipulative, techniques, trigger_words ([start, end))
+    load_techniques(source, split)  id, content, lang, manipulative, techniques, labels (the same as ids),
+                                    trigger_words ([start, end)); lang and trigger_words may be missing
     load_documents(source, split)   id, title, text
     load_lambada(source, split)     index, text, answer, candidate
 
@@ -39,21 +40,25 @@ The name of a file ends with its split (`mine_train.json`; the shards `train-000
 one file). Each of the folders, and of the files, may instead be what `Dataset.save_to_disk` wrote. Text is
 UTF-8.
 
+Labels may be your own: the data set's features name them (`helpers.corpora.schemas`, `labels.yaml`).
+
 One file, or one saved `Dataset`, without a split in its name: a fifth of its relations or sentences is dev.
 Rows that share a sentence or a pair of entities stay on one side, the division is the same in every run, and
 a sentence says how many rows are on either side. Posts are cross-validated, so there all rows are train.
 """
 
 import os
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from helpers.corpora import documents as _documents
 from helpers.corpora import klue as _klue
+from helpers.corpora import schemas as _schemas
 from helpers.corpora import sources as _sources
 from helpers.corpora import splits as _splits
 from helpers.corpora import unlp as _unlp
 from helpers.corpora.files import READERS
-from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAGS, TECHNIQUES
+from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TECHNIQUES, tags_of
 from helpers.corpora.unlp import CorpusWarning
 
 if TYPE_CHECKING:
@@ -76,31 +81,45 @@ DEV_SHARE = 0.2  # of a source that has no split of its own
 
 
 def load_relations(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
-    """Load sentences with two entities and the relation between them; `label` is the id in RELATIONS."""
+    """Load sentences with two entities and the relation between them; label 0 is always no_relation.
+
+    `features["label"].names` are the labels: RELATIONS, unless the data have others.
+    """
     raw = _read(_sources.RELATIONS, source, split, rows=rows, seed=seed)
-    checked = _klue.relations(raw.rows, raw.name)
+    schema = _schemas.relations((*raw.rows, *raw.others), raw.folder)
+    checked = _klue.relations(raw.rows, raw.name, schema)
     pairs = [(row["subject_entity"]["word"], row["object_entity"]["word"]) for row in checked]
     checked, note = _divided(checked, raw, split, pairs)
-    return _dataset(checked, "relations", rows=rows, seed=seed, note=note)
+    if schema.note:
+        print(schema.note)
+    return _dataset(
+        checked, "relations", schema.labels, rows=rows, seed=seed, note=f"{note} {schema.note}".strip()
+    )
 
 
 def load_entities(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
-    """Load sentences with one entity tag per character; `sentence` is the tokens joined."""
+    """Load sentences with one entity tag per character; `sentence` is the tokens joined.
+
+    `features["ner_tags"].feature.names` are the tags: those of KLUE's types, unless the data have others.
+    """
     readers = {".tsv": _klue.read_ner_tsv, **READERS}
     raw = _read(_sources.ENTITIES, source, split, rows=rows, seed=seed, readers=readers)
-    checked = _klue.entities(raw.rows, raw.name, split=_sources.split_name(split))
+    schema = _schemas.entities((*raw.rows, *raw.others), raw.folder)
+    checked = _klue.entities(raw.rows, raw.name, schema, split=_sources.split_name(split))
     checked, note = _divided(checked, raw, split)
-    return _dataset(checked, "entities", rows=rows, seed=seed, note=note)
+    return _dataset(checked, "entities", tags_of(schema.labels), rows=rows, seed=seed, note=note)
 
 
 def load_techniques(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
-    """Load posts with their techniques, in the order of TECHNIQUES.
+    """Load posts with their techniques by name, and as `labels` by id.
 
-    Trigger spans outside their post are clipped; a CorpusWarning and `info.description` say how many.
+    `features["labels"].feature.names` are the classes: TECHNIQUES, unless the data have others. Trigger spans
+    outside their post are clipped; a CorpusWarning and `info.description` say how many.
     """
     raw = _read(_sources.TECHNIQUES, source, split, rows=rows, seed=seed)
-    checked, note = _unlp.posts(raw.rows, raw.name)
-    return _dataset(checked, "techniques", rows=rows, seed=seed, note=note)
+    schema = _schemas.classes((*raw.rows, *raw.others), raw.folder)
+    checked, note = _unlp.posts(raw.rows, raw.name, schema)
+    return _dataset(checked, "techniques", schema.labels, rows=rows, seed=seed, note=note)
 
 
 def load_documents(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -116,14 +135,14 @@ def load_documents(source: Source, split: str, *, rows: int | None = None, seed:
     checked = _documents.documents(raw.rows, raw.name)
     if source != "sample":
         checked = [row for row in checked if _documents.in_dev(row["text"]) == (split == "dev")]
-    return _dataset(checked, "documents", rows=rows, seed=seed)
+    return _dataset(checked, "documents", (), rows=rows, seed=seed)
 
 
 def load_lambada(source: Source, split: str = "dev", *, rows: int | None = None, seed: int = 0) -> "Dataset":
     """Load last-sentence cloze items; outside the sample there is only an evaluation split."""
     raw = _read(_sources.LAMBADA, source, split, rows=rows, seed=seed)
     checked = _documents.lambada(raw.rows, raw.name)
-    return _dataset(checked, "lambada", rows=rows, seed=seed)
+    return _dataset(checked, "lambada", (), rows=rows, seed=seed)
 
 
 def _read(task, source: Source, split: str, *, rows: int | None, seed: int, readers=READERS) -> _sources.Rows:
@@ -170,7 +189,9 @@ def _checked(split: str, rows: int | None) -> str:
     return _sources.split_name(split)
 
 
-def _dataset(checked: list[dict], kind: str, *, rows: int | None, seed: int, note: str = "") -> "Dataset":
+def _dataset(
+    checked: list[dict], kind: str, labels: Sequence[str], *, rows: int | None, seed: int, note: str = ""
+) -> "Dataset":
     """Build the data set in memory, then take the seeded subset, in order, when fewer rows are asked for."""
     import numpy as np
     import pyarrow as pa
@@ -181,35 +202,35 @@ def _dataset(checked: list[dict], kind: str, *, rows: int | None, seed: int, not
     if rows is not None and rows < len(checked):
         chosen = np.random.default_rng(seed).choice(len(checked), size=rows, replace=False)
         checked = [checked[i] for i in sorted(chosen)]
-    features = _features(kind)
+    features = _features(kind, labels)
     columns = {name: [row[name] for row in checked] for name in features}
     table = pa.table(columns, schema=features.arrow_schema)
     return Dataset(table, info=DatasetInfo(description=note, features=features))
 
 
-def _features(kind: str) -> "Features":
+def _features(kind: str, labels: Sequence[str]) -> "Features":
     from datasets import ClassLabel, Features, List, Value
 
     text, number = Value("string"), Value("int32")
     entity = {"word": text, "start_idx": number, "end_idx": number, "type": text}
-    relation = ClassLabel(names=list(RELATIONS))
-    tags = List(ClassLabel(names=list(TAGS)))
+    label = ClassLabel(names=list(labels)) if labels else None
     columns = {
         "relations": {
             "guid": text,
             "sentence": text,
             "subject_entity": entity,
             "object_entity": dict(entity),
-            "label": relation,
+            "label": label,
             "source": text,
         },
-        "entities": {"guid": text, "sentence": text, "tokens": List(text), "ner_tags": tags},
+        "entities": {"guid": text, "sentence": text, "tokens": List(text), "ner_tags": List(label)},
         "techniques": {
             "id": text,
             "content": text,
             "lang": text,
             "manipulative": Value("bool"),
             "techniques": List(text),
+            "labels": List(label),
             "trigger_words": List(List(number)),
         },
         "documents": {"id": text, "title": text, "text": text},

@@ -59,6 +59,8 @@ class Rows(NamedTuple):
     name: str
     rows: list[dict]
     divided: bool = True  # False: these are all rows of the source, whichever split was asked for
+    folder: Path | None = None  # where a labels.yaml would be
+    others: tuple[dict, ...] = ()  # rows of the other splits, unchecked, for the labels in them
 
 
 def split_name(split: str) -> str:
@@ -128,7 +130,25 @@ def from_files(task: Task, split: str, path: Path, *, readers: Mapping = READERS
     divided = ending in names or all(part.divided for part in parts) or split == task.undivided
     if not divided and task.undivided:
         raise ValueError(f"{name} has no split of its own and no {names[0]!r}. {task.no_split}")
-    return Rows(name, [row for part in parts for row in part.rows], divided)
+    rows = [row for part in parts for row in part.rows]
+    folder = path if path.is_dir() else path.parent
+    return Rows(name, rows, divided, folder, _others(task, split, path, readers) if divided else ())
+
+
+def _others(task: Task, split: str, path: Path, readers: Mapping) -> tuple[dict, ...]:
+    """Return the rows of a folder's other splits, unchecked."""
+    rows: list[dict] = []
+    for names in (names for other, names in task.splits.items() if other != split and path.is_dir()):
+        if is_saved(path):
+            files = [path] if any((path / name).is_dir() for name in names) else []
+        else:
+            files = [p for p in _readable(path, readers) if _ending(p) in names]
+        rows += [row for file in files for row in _rows_in(file, names, readers).rows]
+    return tuple(rows)
+
+
+def _readable(path: Path, readers: Mapping) -> list[Path]:
+    return [p for p in sorted(path.iterdir()) if (is_saved(p) if p.is_dir() else p.suffix in readers)]
 
 
 def _rows_in(file: Path, names: tuple[str, ...], readers: Mapping) -> Rows:
@@ -146,7 +166,7 @@ def _files_of(path: Path, names: tuple[str, ...], task: Task, readers: Mapping) 
 
     A folder with nothing but one file, not named after any split, is a source without a split.
     """
-    readable = [p for p in sorted(path.iterdir()) if (is_saved(p) if p.is_dir() else p.suffix in readers)]
+    readable = _readable(path, readers)
     files = [p for p in readable if _ending(p) in names]
     alone = not files and not any(_ending(p) in KNOWN for p in readable)
     if alone:
