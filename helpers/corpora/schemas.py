@@ -77,16 +77,6 @@ def classes(rows: Iterable[Mapping], folder: Path | None) -> Schema:
     return Schema(given.get("labels") or _own(_techniques(rows), TECHNIQUES))
 
 
-def ordered(found: Iterable[str], official: Sequence[str]) -> tuple[str, ...]:
-    """Return the official labels when they are all that occurs, else what occurs: no_relation, then by name.
-
-    >>> ordered(["b", "no_relation", "a"], RELATIONS)
-    ('no_relation', 'a', 'b')
-    """
-    names = set(found)
-    return tuple(official) if names <= set(official) else tuple(sorted(names, key=lambda n: (n != NONE, n)))
-
-
 def unknown(what: str, label: object, names: Sequence[str]) -> str:
     """Say that a label is not in the schema, and what to do."""
     near = get_close_matches(str(label), names, n=1)
