@@ -10,7 +10,13 @@ from helpers import cli
 from tests.conftest import ROOT
 from tests.projects import command, make_project, nunchi
 
-EXIT = {"run": "0 all fine, 1", "render": "1 a notebook has never", "checkpoints": "0 all", "fetch": "0 all"}
+EXIT = {
+    "run": "0 all fine, 1",
+    "render": "1 a notebook has never",
+    "checkpoints": "0 all",
+    "fetch": "0 all",
+    "import": "0 the folder",
+}
 
 
 @pytest.fixture
@@ -69,6 +75,11 @@ BAD = [
     (("fetch",), "the following arguments are required: folder"),
     (("fetch", "data", "--only", "klue-mrc"), "invalid choice: 'klue-mrc'"),
     (("fetch", "notebooks/plain.ipynb"), "is a file; name a folder"),
+    (("import", "a.tsv", "--task", "entities"), "the following arguments are required: --to"),
+    (("import", "a.tsv", "--task", "parsing", "--to", "b"), "invalid choice: 'parsing'"),
+    (("import", "a.tsv", "--task", "entities", "--to", "b"), "no such file: a.tsv"),
+    (("import", "a.tsv", "--task", "entities", "--to", "b", "--map", "body"), "--map takes NAME=FIELD"),
+    (("import", "notebooks/plain.ipynb", "--task", "relations", "--to", "b"), "cannot read .ipynb"),
 ]
 
 

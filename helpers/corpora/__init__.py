@@ -32,9 +32,12 @@ the tasks works for the notebooks of that task.
     unlp/      *train.parquet            or .csv, .json, .jsonl, the fields of load_techniques. No dev
                                          file was published: cross-validate, or add a *dev file of your own
     corpus/    *.jsonl                   {"text"[, "id", "title"]} a line; where there is none, *.txt, each
-                                         one document; a tenth of them, by a hash of the text, is dev
+                                         one document; a tenth of them, by a hash of the text, is dev,
+                                         unless files are named *train and *dev
     lambada/   *test.jsonl               or *dev; Ko-LAMBADA's fields
     vocabs/    <name>/                   tokenizers, see helpers.text.tokenizers
+
+`nunchi import` writes such a folder from other formats: CoNLL columns, doccano, Label Studio, spaCy, tables.
 
 The name of a file ends with its split (`mine_train.json`; the shards `train-00000-of-00003.parquet`, … are
 one file). Each of the folders, and of the files, may instead be what `Dataset.save_to_disk` wrote. Text is
@@ -123,17 +126,19 @@ def load_techniques(source: Source, split: str, *, rows: int | None = None, seed
 
 
 def load_documents(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
-    """Load whole documents; outside the sample, a hash of the text decides on which side each one is."""
+    """Load whole documents.
+
+    Outside the sample a hash of the text decides on which side each one is, unless files are named after dev.
+    """
     split = _checked(split, rows)
     if source == "sample":
         raw = _sources.from_sample(_sources.DOCUMENTS, split, rows=rows, seed=seed)
     elif source == "hub":
         raw = _sources.from_hub(_sources.DOCUMENTS, "train")
     else:
-        path = _sources.place(_sources.DOCUMENTS, source)
-        raw = _sources.Rows(str(path), _documents.read_folder(path))
+        raw = _sources.documents(_sources.place(_sources.DOCUMENTS, source), split)
     checked = _documents.documents(raw.rows, raw.name)
-    if source != "sample":
+    if source == "hub" or not raw.divided:
         checked = [row for row in checked if _documents.in_dev(row["text"]) == (split == "dev")]
     return _dataset(checked, "documents", (), rows=rows, seed=seed)
 

@@ -55,11 +55,17 @@ def relations(rows: Iterable[Mapping], folder: Path | None) -> Schema:
     given = read(folder, ("labels", "none", "types"))
     labels = given.get("labels") or _own((row.get("label") for row in rows), RELATIONS, also=NONE_WORDS)
     types = given.get("types") or _own(_types(rows), ENTITY_TYPES)
+    schema = of_relations(labels, types, none=given.get("none", ""))
+    return schema if labels == RELATIONS else schema._replace(numbers=given.get("labels", ()))
+
+
+def of_relations(labels: tuple[str, ...], types: tuple[str, ...], *, none: str = "") -> Schema:
+    """Put the label that means "no relation" first; without its name it is guessed."""
     if labels == RELATIONS:
         return Schema(RELATIONS, RELATIONS, types)
-    none, note = (given["none"], "") if "none" in given else _none(labels)
-    ordered = (NONE, *(name for name in labels if name not in (none, NONE)))
-    return Schema(ordered, given.get("labels", ()), types, none, note)
+    none, note = (none, "") if none else _none(labels)
+    first = (NONE, *(name for name in labels if name not in (none, NONE)))
+    return Schema(first, types=types, none=none, note=note)
 
 
 def entities(rows: Iterable[Mapping], folder: Path | None) -> Schema:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from helpers.corpora.documents import read_folder
 from helpers.corpora.files import READERS, is_saved, read_saved, rows_of
 
 SPLITS = {"train": "train", "dev": "dev", "validation": "dev"}
@@ -121,18 +122,33 @@ def from_files(task: Task, split: str, path: Path, *, readers: Mapping = READERS
     """Return the rows of the split in `path`: one file, the shards of one, or what `save_to_disk` wrote."""
     names = _names(task, split)
     files = [path] if path.is_file() or is_saved(path) else _files_of(path, names, task, readers)
-    name, ending = str(files[0] if len(files) == 1 else path), _ending(files[0])
-    if ending in KNOWN and ending not in names:
+    name, named = str(files[0] if len(files) == 1 else path), ending(files[0])
+    if named in KNOWN and named not in names:
         raise ValueError(
-            f"{name} is named after the split {ending!r}, but {names[0]!r} was asked for. {task.no_split}"
+            f"{name} is named after the split {named!r}, but {names[0]!r} was asked for. {task.no_split}"
         )
     parts = [_rows_in(file, names, readers) for file in files]
-    divided = ending in names or all(part.divided for part in parts) or split == task.undivided
+    divided = named in names or all(part.divided for part in parts) or split == task.undivided
     if not divided and task.undivided:
         raise ValueError(f"{name} has no split of its own and no {names[0]!r}. {task.no_split}")
     rows = [row for part in parts for row in part.rows]
     folder = path if path.is_dir() else path.parent
     return Rows(name, rows, divided, folder, _others(task, split, path, readers) if divided else ())
+
+
+def documents(path: Path, split: str) -> Rows:
+    """Return the documents of a path: of the files named after the split if some are named after dev.
+
+    Files named after a test split are left out either way.
+    """
+    names = TRAIN_AND_DEV["dev"]
+    named = path.is_dir() and any(ending(file) in names for file in path.iterdir())
+    wanted = set(TRAIN_AND_DEV[split]) if named else None
+
+    def kept(file: Path) -> bool:
+        return ending(file) in wanted if wanted else ending(file) != "test"
+
+    return Rows(str(path), read_folder(path, kept), divided=named)
 
 
 def _others(task: Task, split: str, path: Path, readers: Mapping) -> tuple[dict, ...]:
@@ -142,7 +158,7 @@ def _others(task: Task, split: str, path: Path, readers: Mapping) -> tuple[dict,
         if is_saved(path):
             files = [path] if any((path / name).is_dir() for name in names) else []
         else:
-            files = [p for p in _readable(path, readers) if _ending(p) in names]
+            files = [p for p in _readable(path, readers) if ending(p) in names]
         rows += [row for file in files for row in _rows_in(file, names, readers).rows]
     return tuple(rows)
 
@@ -167,8 +183,8 @@ def _files_of(path: Path, names: tuple[str, ...], task: Task, readers: Mapping) 
     A folder with nothing but one file, not named after any split, is a source without a split.
     """
     readable = _readable(path, readers)
-    files = [p for p in readable if _ending(p) in names]
-    alone = not files and not any(_ending(p) in KNOWN for p in readable)
+    files = [p for p in readable if ending(p) in names]
+    alone = not files and not any(ending(p) in KNOWN for p in readable)
     if alone:
         files = readable
     if len({(SHARD.sub("", p.stem), p.suffix) for p in files}) == 1:
@@ -195,7 +211,7 @@ def _names(task: Task, split: str) -> tuple[str, ...]:
     return task.splits[split]
 
 
-def _ending(path: Path) -> str:
+def ending(path: Path) -> str:
     """Return the last word of a file's name: `klue-re-v1.1_dev.json` ends with dev."""
     return re.split(r"[^a-z]+", SHARD.sub("", path.stem.lower()))[-1]
 
