@@ -51,7 +51,7 @@ a sentence says how many rows are on either side. Posts are cross-validated, so 
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from helpers.corpora import documents as _documents
@@ -65,7 +65,7 @@ from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TECHNIQUES, tags_of
 from helpers.corpora.unlp import CorpusWarning
 
 if TYPE_CHECKING:
-    from datasets import Dataset, Features
+    from datasets import Dataset
 
 __all__ = [
     "ENTITY_TYPES",
@@ -77,10 +77,12 @@ __all__ = [
     "load_lambada",
     "load_relations",
     "load_techniques",
+    "load_unlabelled",
 ]
 
 Source = str | os.PathLike
 DEV_SHARE = 0.2  # of a source that has no split of its own
+LABELS = ("label", "ner_tags", "manipulative", "techniques", "labels", "trigger_words")  # columns to predict
 
 
 def load_relations(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -123,6 +125,29 @@ def load_techniques(source: Source, split: str, *, rows: int | None = None, seed
     schema = _schemas.classes((*raw.rows, *raw.others), raw.folder)
     checked, note = _unlp.posts(raw.rows, raw.name, schema)
     return _dataset(checked, "techniques", schema.labels, rows=rows, seed=seed, note=note)
+
+
+def load_unlabelled(path: Source, task: str, *, fields: Mapping[str, str] | None = None) -> "Dataset":
+    """Load rows to predict on from any file that `nunchi import` reads, or a .txt with one text a line.
+
+    `task` is "relations", "entities" or "multilabel". All rows come, in the order of the file, with the
+    columns of the task's loader that are no labels; `fields` maps our names to the file's.
+    """
+    from pathlib import Path
+
+    from helpers.corpora.imports import unlabelled
+
+    kind = "techniques" if task == "multilabel" else task
+    if kind not in ("relations", "entities", "techniques"):
+        raise ValueError(f"task must be 'relations', 'entities' or 'multilabel', got {task!r}")
+    if not Path(path).is_file():
+        raise ValueError(f"no such file: {path}")
+    rows = unlabelled(Path(path), task, fields or {})
+    for row in rows:
+        row |= {"sentence": "".join(row["tokens"])} if task == "entities" else {}
+        row |= {"source": "", "lang": row.get("lang", "")}
+    names = {name: one for name, one in _features(kind, ("",)).items() if name not in LABELS}
+    return _built(rows, names, note="")
 
 
 def load_documents(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
@@ -199,22 +224,26 @@ def _dataset(
 ) -> "Dataset":
     """Build the data set in memory, then take the seeded subset, in order, when fewer rows are asked for."""
     import numpy as np
-    import pyarrow as pa
-    from datasets import Dataset, DatasetInfo
 
     if rows is not None and rows > len(checked):
         raise ValueError(f"asked for {rows:,} rows, but there are {len(checked):,}; use rows=None for all")
     if rows is not None and rows < len(checked):
         chosen = np.random.default_rng(seed).choice(len(checked), size=rows, replace=False)
         checked = [checked[i] for i in sorted(chosen)]
-    features = _features(kind, labels)
-    columns = {name: [row[name] for row in checked] for name in features}
-    table = pa.table(columns, schema=features.arrow_schema)
-    return Dataset(table, info=DatasetInfo(description=note, features=features))
+    return _built(checked, _features(kind, labels), note=note)
 
 
-def _features(kind: str, labels: Sequence[str]) -> "Features":
-    from datasets import ClassLabel, Features, List, Value
+def _built(rows: list[dict], features: dict, *, note: str) -> "Dataset":
+    import pyarrow as pa
+    from datasets import Dataset, DatasetInfo, Features
+
+    typed = Features(features)
+    table = pa.table({name: [row[name] for row in rows] for name in typed}, schema=typed.arrow_schema)
+    return Dataset(table, info=DatasetInfo(description=note, features=typed))
+
+
+def _features(kind: str, labels: Sequence[str]) -> dict:
+    from datasets import ClassLabel, List, Value
 
     text, number = Value("string"), Value("int32")
     entity = {"word": text, "start_idx": number, "end_idx": number, "type": text}
@@ -241,4 +270,4 @@ def _features(kind: str, labels: Sequence[str]) -> "Features":
         "documents": {"id": text, "title": text, "text": text},
         "lambada": {"index": Value("int64"), "text": text, "answer": text, "candidate": text},
     }
-    return Features(columns[kind])
+    return columns[kind]

@@ -61,6 +61,22 @@ def read(names: Sequence[str], task: str, fields: Mapping[str, str]) -> Imported
     return Imported(task, rows, schema, said)
 
 
+def unlabelled(path: Path, task: str, fields: Mapping[str, str]) -> list[Row]:
+    """Read every record of a file for prediction, in its order; labels are not looked at.
+
+    A .txt file has one text a line. A record that cannot be read is an error: all rows get an answer.
+    """
+    reading = Reading(fields, test=True)
+    if path.suffix == ".txt":
+        lines = [line for line in files.read_text(path).split("\n") if line.strip()]
+        rows = [row for line in lines for row in READ[task]({"text": line, "label": []}, path.name, reading)]
+    else:
+        rows = _rows(path, task, reading)
+    if reading.dropped or not rows:
+        raise ValueError(f"{path}: {'; '.join(_said(reading)) or 'no rows in it'}")
+    return _numbered(rows, path.stem, task)
+
+
 def write(imported: Imported, folder: Path) -> None:
     """Write the rows and their labels to a new folder, after reading them back."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
