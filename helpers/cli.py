@@ -18,6 +18,7 @@ COMMANDS = {
     "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
+    "score": ("helpers.entries", "score what was handed in, as the notebooks do"),
     "import": ("helpers.corpora.commands", "make a data folder from files of other tools"),
 }
 

@@ -11,7 +11,8 @@ It returns a `datasets.Dataset`; tokenising and scoring happen elsewhere.
     load_documents(source, split)   id, title, text
     load_lambada(source, split)     index, text, answer, candidate
 
-`split` is "train" or "dev" ("validation" is another name for dev). `rows` asks for that many: generated ones
+`split` is "train" or "dev" ("validation" is another name for dev), or "all": every row of one file, whatever
+its name, as the gold of a score. `rows` asks for that many: generated ones
 from the sample (4,000 and 1,000 unless said), else a seeded subset in the order of the file.
 
 Sources
@@ -176,7 +177,7 @@ def load_lambada(source: Source, split: str = "dev", *, rows: int | None = None,
 
 
 def _read(task, source: Source, split: str, *, rows: int | None, seed: int, readers=READERS) -> _sources.Rows:
-    split = _checked(split, rows)
+    split = _checked(split, rows, source)
     if source == "sample":
         raw = _sources.from_sample(task, split, rows=rows, seed=seed)
     elif source == "hub":
@@ -213,10 +214,10 @@ def _divided(checked: list[dict], raw: _sources.Rows, split: str, *keys: list) -
     return [row for row, dev in zip(checked, in_dev, strict=True) if dev == wanted], note
 
 
-def _checked(split: str, rows: int | None) -> str:
+def _checked(split: str, rows: int | None, source: Source = "sample") -> str:
     if rows is not None and rows < 1:
         raise ValueError(f"rows must be at least 1, or None for all, got {rows}")
-    return _sources.split_name(split)
+    return _sources.split_name(split, source)
 
 
 def _dataset(

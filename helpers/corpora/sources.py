@@ -13,7 +13,8 @@ from typing import NamedTuple
 from helpers.corpora.documents import read_folder
 from helpers.corpora.files import READERS, is_saved, read_saved, rows_of
 
-SPLITS = {"train": "train", "dev": "dev", "validation": "dev"}
+ALL = "all"  # every row of one file, whatever its name
+SPLITS = {"train": "train", "dev": "dev", "validation": "dev", ALL: ALL}
 SAMPLE_ROWS = {"train": 4000, "dev": 1000}
 SHARD = re.compile(r"-\d+-of-(\d+)$")  # the hub's names: train-00000-of-00001.parquet
 # What files and the hub call a split; the hub's own name comes last.
@@ -64,9 +65,9 @@ class Rows(NamedTuple):
     others: tuple[dict, ...] = ()  # rows of the other splits, unchecked, for the labels in them
 
 
-def split_name(split: str) -> str:
-    """Return "train" or "dev"; "validation" is another name for dev."""
-    if split not in SPLITS:
+def split_name(split: str, source: str | os.PathLike = "") -> str:
+    """Return "train" or "dev" ("validation" is another name for it), or "all" for a file."""
+    if split not in SPLITS or (split == ALL and source in ("sample", "hub", "local")):
         raise ValueError(f"split must be 'train' or 'dev' ('validation' is dev), got {split!r}")
     return SPLITS[split]
 
@@ -128,7 +129,7 @@ def from_files(task: Task, split: str, path: Path, *, readers: Mapping = READERS
             f"{name} is named after the split {named!r}, but {names[0]!r} was asked for. {task.no_split}"
         )
     parts = [_rows_in(file, names, readers) for file in files]
-    divided = named in names or all(part.divided for part in parts) or split == task.undivided
+    divided = named in names or all(part.divided for part in parts) or split in (task.undivided, ALL)
     if not divided and task.undivided:
         raise ValueError(f"{name} has no split of its own and no {names[0]!r}. {task.no_split}")
     rows = [row for part in parts for row in part.rows]
@@ -206,6 +207,8 @@ def _whole(shards: list[Path], path: Path) -> list[Path]:
 
 
 def _names(task: Task, split: str) -> tuple[str, ...]:
+    if split == ALL:
+        return tuple(KNOWN)
     if split not in task.splits:
         raise ValueError(f"{task.folder} has no split {split!r}. {task.no_split}")
     return task.splits[split]
