@@ -9,15 +9,18 @@ import importlib
 import inspect
 import sys
 from collections.abc import Sequence
+from keyword import iskeyword
 
-# The function of that name takes the command's parser, declares its arguments and returns what to call; its
-# docstring is the command's help.
+# The function of that name (`import_` for import) takes the command's parser, declares its arguments and
+# returns what to call; its docstring is the command's help.
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
     "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
     "pretrain": ("helpers.learning.commands", "pretrain an encoder on plain text"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
+    "score": ("helpers.entries", "score what was handed in, as the notebooks do"),
+    "import": ("helpers.corpora.commands", "make a data folder from files of other tools"),
 }
 
 
@@ -35,7 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             name, help=summary, formatter_class=argparse.RawDescriptionHelpFormatter
         )
         if name in arguments[:1]:
-            declare = getattr(importlib.import_module(module), name)
+            declare = getattr(importlib.import_module(module), f"{name}_" if iskeyword(name) else name)
             command.description = inspect.getdoc(declare)
             command.set_defaults(call=declare(command))
     options = parser.parse_args(arguments)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helpers import sweeps
-from helpers.corpora import unlabelled
+from helpers.corpora.texts import SAMPLE_ROWS, dev_sentences, load_texts
 from helpers.learning.pretraining import PretrainingConfig, pretrain
 from helpers.statistics import estimate, ratio, share
 
@@ -35,9 +35,9 @@ def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], *, dev: Iter
     taken out of the text; one of `dev`, those of the caller, that would still be read is an error.
     """
     own = dict(settings)
-    by_origin = unlabelled.load_unlabelled(data, rows=own.pop("sentences", unlabelled.SAMPLE_ROWS))
+    by_origin = load_texts(data, rows=own.pop("sentences", SAMPLE_ROWS))
     texts = [text for some in by_origin.values() for text in some]
-    unseen = unlabelled.dev_sentences(data)
+    unseen = dev_sentences(data)
     if read := (set(dev) - set(unseen)) & set(texts):
         raise ValueError(
             f"{len(read)} dev sentences are in the text to pretrain on: use the seed of the suite"

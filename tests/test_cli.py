@@ -16,6 +16,8 @@ EXIT = {
     "pretrain": "0 all fine, 2",
     "checkpoints": "0 all",
     "fetch": "0 all",
+    "import": "0 the folder",
+    "score": "0 scored",
 }
 
 
@@ -75,6 +77,13 @@ BAD = [
     (("fetch",), "the following arguments are required: folder"),
     (("fetch", "data", "--only", "klue-mrc"), "invalid choice: 'klue-mrc'"),
     (("fetch", "notebooks/plain.ipynb"), "is a file; name a folder"),
+    (("score", "a.csv"), "the following arguments are required: gold"),
+    (("score", "a.csv", "notebooks/plain.ipynb"), "no such file: a.csv"),
+    (("import", "a.tsv", "--task", "entities"), "the following arguments are required: --to"),
+    (("import", "a.tsv", "--task", "parsing", "--to", "b"), "invalid choice: 'parsing'"),
+    (("import", "a.tsv", "--task", "entities", "--to", "b"), "no such file: a.tsv"),
+    (("import", "a.tsv", "--task", "entities", "--to", "b", "--map", "body"), "--map takes NAME=FIELD"),
+    (("import", "notebooks/plain.ipynb", "--task", "relations", "--to", "b"), "cannot read .ipynb"),
 ]
 
 

@@ -1,4 +1,4 @@
-"""`nunchi fetch`: fill a folder from the hub, for NUNCHI_DATA."""
+"""`nunchi fetch` fills a folder from the hub, `nunchi import` makes one from files of other tools."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -23,6 +23,46 @@ def fetch(parser: ArgumentParser) -> Callable[[Namespace], int]:
     some = f"some of {', '.join(names)}"
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=some)
     return fill
+
+
+def import_(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """Make a folder for the parameter `data` from files of other tools, and show what arrived.
+
+    Read are: words with tags in columns (CoNLL, TSV; BIO, BIOES, BILOU, PER-B or B-PER), doccano's JSONL,
+    Label Studio's JSON, spaCy's and Prodigy's, TACRED's, folders of `datasets`, Parquet, and tables (CSV,
+    TSV, JSONL) with labels in one column or one 0/1 column a class. The split is in a file's name.
+
+    examples:
+      nunchi import ner_train.tsv ner_dev.tsv --task entities --to my-data
+      nunchi import admin.jsonl --task relations --to my-data --map none=관계없음
+      nunchi import train=posts.csv dev=more.csv --task multilabel --to my-data --map text=body label=topic
+
+    exit codes: 0 the folder is written, 2 bad input: nothing is written
+    """
+    from helpers.corpora import imports
+
+    named = ", ".join(imports.MAPPED)
+    fields = f"what a field is called there: {named}; for files in columns their numbers"
+    parser.add_argument("files", nargs="+", metavar="FILE", help="a file or folder, or <split>=<file>")
+    parser.add_argument("--task", required=True, choices=imports.TASKS, help="what the rows are for")
+    parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="a new folder")
+    parser.add_argument("--map", nargs="+", default=[], metavar="NAME=FIELD", help=fields)
+    return _import
+
+
+def _import(options: Namespace) -> int:
+    from helpers.corpora import imports
+
+    fields = dict(pair.partition("=")[::2] for pair in options.map)
+    for name, theirs in fields.items():
+        if name not in imports.MAPPED or not theirs:
+            raise ValueError(
+                f"--map takes NAME=FIELD with NAME out of {', '.join(imports.MAPPED)}; got {name!r}"
+            )
+    imported = imports.read(options.files, options.task, fields)
+    imports.write(imported, options.to)
+    print(f"{options.to}: {imports.shown(imported)}")
+    return 0
 
 
 def fill(options: Namespace) -> int:

@@ -1,11 +1,11 @@
 """Running text: documents (JSON lines, one document per .txt file, the hub) and Ko-LAMBADA items.
 
-Documents come without a split, so a hash of the text makes one: the same text is on the same side in every
-run and every file, and copies of a document never face each other across the split.
+Documents mostly come without a split, so a hash of the text makes one: the same text is on the same side in
+every run and every file, and copies of a document never face each other across the split.
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from helpers.corpora.files import check_unique, is_saved, read_jsonl, read_saved, read_text, text_of
@@ -20,15 +20,15 @@ def in_dev(text: str) -> bool:
     return int.from_bytes(digest, "big") < DEV_SHARE * 2**64
 
 
-def read_folder(path: Path) -> list[dict]:
-    """Return every document of a file or folder, in the order of names.
+def read_folder(path: Path, wanted: Callable[[Path], bool] = lambda file: True) -> list[dict]:
+    """Return every document of a file, or of the files in a folder that are wanted, in the order of names.
 
     A folder holds what `save_to_disk` wrote, or .jsonl files, or else .txt files, each one document.
     """
     if path.is_dir() and is_saved(path):
-        return read_saved(path, ("train",))
+        return read_saved(path, ("train",))[0]
     for suffix, reader in ((".jsonl", _lines), (".txt", _whole)):
-        files = [path] if path.suffix == suffix else sorted(path.glob(f"*{suffix}"))
+        files = [path] if path.suffix == suffix else sorted(filter(wanted, path.glob(f"*{suffix}")))
         if files:
             return [row for file in files for row in reader(file)]
     raise ValueError(

@@ -33,15 +33,20 @@ def read_text(path: Path) -> str:
         ) from None
 
 
-def read_json(path: Path) -> list[dict]:
-    """Return the objects of a JSON array."""
+def read_anything(path: Path) -> Any:
+    """Return the value of a JSON file."""
     text = read_text(path)
     try:
-        rows = json.loads(text)
+        return json.loads(text)
     except json.JSONDecodeError as error:
         raise ValueError(
             f"{path}, line {error.lineno}: not JSON ({error.msg}); {_ending(error, text)}"
         ) from None
+
+
+def read_json(path: Path) -> list[dict]:
+    """Return the objects of a JSON array."""
+    rows = read_anything(path)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise ValueError(f"{path}: expected a JSON array of objects, got {_shape(rows)}; one object per row")
     return rows
@@ -85,6 +90,17 @@ def read_csv(path: Path) -> list[dict]:
     return rows
 
 
+def read_tsv(path: Path) -> list[dict]:
+    """Return rows of strings under the header's names, cells divided by tabs, quoted or not."""
+    header, *lines = [line.split("\t") for line in read_text(path).rstrip("\n").split("\n")]
+    for number, cells in enumerate(lines, 2):
+        if len(cells) != len(header):
+            raise ValueError(
+                f"{path}, line {number}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}"
+            )
+    return [dict(zip(header, map(_unquoted, cells), strict=True)) for cells in lines]
+
+
 def read_parquet(path: Path) -> list[dict]:
     """Return the rows of a Parquet file, class labels by name where the file says what they are."""
     import pyarrow as pa
@@ -105,16 +121,16 @@ def is_saved(folder: Path) -> bool:
     return any((folder / name).is_file() for name in SAVED)
 
 
-def read_saved(folder: Path, names: Iterable[str]) -> list[dict]:
-    """Return the rows of a `save_to_disk` folder, of the first split that carries one of `names`."""
+def read_saved(folder: Path, names: Iterable[str]) -> tuple[list[dict], bool]:
+    """Return the rows of a `save_to_disk` folder, and whether it has splits: then of the first in `names`."""
     from datasets import DatasetDict, load_from_disk
 
     saved = load_from_disk(str(folder))
     if not isinstance(saved, DatasetDict):
-        return rows_of(saved)
+        return rows_of(saved), False
     for name in names:
         if name in saved:
-            return rows_of(saved[name])
+            return rows_of(saved[name]), True
     raise ValueError(f"{folder} holds the splits {list(saved)}, none of {list(names)}")
 
 
@@ -178,6 +194,13 @@ def check_unique(ids: Iterable[str], name: str, *, field: str) -> None:
                 f"{name}: rows {seen[key]} and {number} both have the {field} {key!r}; give each row its own"
             )
         seen[key] = number
+
+
+def _unquoted(cell: str) -> str:
+    """Undo the quotes of a cell that was written with them; a text that only begins with one keeps it."""
+    inner = cell[1:-1].replace('""', "")
+    quoted = len(cell) > 1 and cell[0] == cell[-1] == '"' and '"' not in inner
+    return cell[1:-1].replace('""', '"') if quoted else cell
 
 
 def _decodes(data: bytes, codec: str) -> bool:

@@ -7,27 +7,28 @@ sentences may contain `<` and `>` of their own.
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 from helpers.corpora.files import check_unique, id_of, parsed, read_text, text_of
-from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAG_TYPES, TAGS
+from helpers.corpora.labels import tags_of
+from helpers.corpora.schemas import Schema, unknown
 
 COMMENT = "## "  # a row is one character and a tab, so no row can begin like this
-MARKUP = re.compile(rf"<(.+?):(?:{'|'.join(TAG_TYPES)})>")
+MARKUP = re.compile(r"<(.+?):[^:<>]+>")
 
 
-def relations(rows: Sequence[Mapping], name: str) -> list[dict]:
-    """Return relation rows in the one schema, or raise for the first that is wrong."""
-    checked = [_relation(row, f"{name}, row {i}") for i, row in enumerate(rows, 1)]
+def relations(rows: Sequence[Mapping], name: str, schema: Schema) -> list[dict]:
+    """Return relation rows with fields as documented, or raise for the first that is wrong."""
+    checked = [_relation(row, f"{name}, row {i}", schema) for i, row in enumerate(rows, 1)]
     check_unique((row["guid"] for row in checked), name, field="guid")
     return checked
 
 
-def entities(rows: Sequence[Mapping], name: str, *, split: str) -> list[dict]:
-    """Return entity rows in the one schema; rows without a guid (the hub's) are numbered."""
+def entities(rows: Sequence[Mapping], name: str, schema: Schema, *, split: str) -> list[dict]:
+    """Return entity rows with fields as documented; rows without a guid (the hub's) are numbered."""
+    tags = _Tags(schema.labels)
     checked = [
-        _entity_sentence(row, name, default_guid=f"{split}-{i:05d}", number=i + 1)
+        _entity_sentence(row, name, tags, default_guid=f"{split}-{i:05d}", number=i + 1)
         for i, row in enumerate(rows)
     ]
     check_unique((row["guid"] for row in checked), name, field="guid")
@@ -87,12 +88,12 @@ def _sentence(lines: list[str], start: int, end: int, path: Path) -> dict:
     }
 
 
-def _relation(row: Mapping, where: str) -> dict:
+def _relation(row: Mapping, where: str, schema: Schema) -> dict:
     guid = id_of(row, ("guid", "id"), where)
     where = f"{where} ({guid})"
     sentence = text_of(row, "sentence", where)
-    subject = _entity(row, "subject_entity", sentence, where)
-    object_ = _entity(row, "object_entity", sentence, where)
+    subject = _entity(row, "subject_entity", sentence, where, schema)
+    object_ = _entity(row, "object_entity", sentence, where, schema)
     if subject["start_idx"] <= object_["end_idx"] and object_["start_idx"] <= subject["end_idx"]:
         raise ValueError(
             f"{where}: subject and object overlap, {_placed(subject)} and {_placed(object_)}; "
@@ -103,12 +104,12 @@ def _relation(row: Mapping, where: str) -> dict:
         "sentence": sentence,
         "subject_entity": subject,
         "object_entity": object_,
-        "label": _label_id(row.get("label"), RELATIONS, where),
+        "label": schema.id_of(row.get("label"), where),
         "source": str(row.get("source") or ""),
     }
 
 
-def _entity(row: Mapping, field: str, sentence: str, where: str) -> dict:
+def _entity(row: Mapping, field: str, sentence: str, where: str, schema: Schema) -> dict:
     where = f"{where}, {field}"
     entity = parsed(row.get(field), where, kind=dict)
     try:
@@ -121,8 +122,8 @@ def _entity(row: Mapping, field: str, sentence: str, where: str) -> dict:
             f"{where}: characters {start}–{end} are {sentence[max(start, 0) : end + 1]!r}, not {word!r}; "
             f"end_idx is inclusive, so {word!r} would be {_offsets(sentence, word)}"
         )
-    if kind not in ENTITY_TYPES:
-        raise ValueError(f"{where}: unknown type {kind!r}; expected one of {', '.join(ENTITY_TYPES)}")
+    if kind not in schema.types:
+        raise ValueError(f"{where}: {unknown('type', kind, schema.types)}")
     return {"word": word, "start_idx": start, "end_idx": end, "type": kind}
 
 
@@ -135,7 +136,24 @@ def _offsets(sentence: str, word: str) -> str:
     return f"{at}–{at + len(word) - 1}" if at >= 0 else "nowhere in this sentence"
 
 
-def _entity_sentence(row: Mapping, name: str, *, default_guid: str, number: int) -> dict:
+class _Tags:
+    """The tags of a schema: ids by name, and which may follow which."""
+
+    def __init__(self, types: Sequence[str]) -> None:
+        self.names = tags_of(types)
+        self.ids = {tag: i for i, tag in enumerate(self.names)}
+        begin = {(old, tag) for old in self.names for tag in self.names if tag[0] != "I"}
+        self.moves = begin | {(f"{old}-{kind}", f"I-{kind}") for kind in types for old in "BI"}
+
+    def problem(self, tag: str, previous: str) -> str:
+        if tag not in self.ids:
+            return unknown("label", tag, self.names)
+        return (
+            f"{tag} follows {previous}: an entity begins with B-; write B-{tag[2:]}, or mend the tag before"
+        )
+
+
+def _entity_sentence(row: Mapping, name: str, known: _Tags, *, default_guid: str, number: int) -> dict:
     guid = str(row.get("guid") or default_guid)
     where = f"{name}, row {number} ({guid})"
     tokens, tags = (
@@ -147,14 +165,14 @@ def _entity_sentence(row: Mapping, name: str, *, default_guid: str, number: int)
         long = next(token for token in tokens if len(token) != 1)
         raise ValueError(f"{where}: {long!r} is not one character; tags are per character, spaces included")
     moves = list(zip(["O", *tags], tags, strict=False))
-    if not _MOVES.issuperset(moves):
-        position, (previous, tag) = next((at, move) for at, move in enumerate(moves) if move not in _MOVES)
-        raise ValueError(f"{_at(row, where, position, name)}: {_tag_problem(tag, previous)}")
+    if not known.moves.issuperset(moves):
+        at, (previous, tag) = next((at, move) for at, move in enumerate(moves) if move not in known.moves)
+        raise ValueError(f"{_at(row, where, at, name)}: {known.problem(tag, previous)}")
     return {
         "guid": guid,
         "sentence": "".join(tokens),
         "tokens": tokens,
-        "ner_tags": [_TAG_IDS[tag] for tag in tags],
+        "ner_tags": [known.ids[tag] for tag in tags],
     }
 
 
@@ -162,27 +180,3 @@ def _at(row: Mapping, where: str, position: int, name: str) -> str:
     if "line" in row:
         return f"{name}, line {row['line'] + position} ({row['guid']})"
     return f"{where}, character {position}"
-
-
-def _tag_problem(tag: str, previous: str) -> str:
-    if tag not in _TAG_IDS:
-        return _unknown(tag, TAGS)
-    return f"{tag} follows {previous}: an entity begins with B-; write B-{tag[2:]}, or mend the tag before"
-
-
-def _label_id(label: object, names: Sequence[str], where: str) -> int:
-    if isinstance(label, int) and 0 <= label < len(names):
-        return label
-    if label not in names:
-        raise ValueError(f"{where}: {_unknown(label, names)}")
-    return names.index(label)
-
-
-def _unknown(label: object, names: Sequence[str]) -> str:
-    near = get_close_matches(str(label), names, n=1)
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {', '.join(names)}"
-    return f"unknown label {label!r}; {hint}"
-
-
-_TAG_IDS = {tag: i for i, tag in enumerate(TAGS)}
-_MOVES = {(old, tag) for old in TAGS for tag in TAGS if tag[0] != "I" or old[1:] == tag[1:]}

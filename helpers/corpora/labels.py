@@ -1,7 +1,10 @@
 """The label sets of the public data: KLUE's relations and entity tags, UNLP's techniques.
 
-Order is part of a label set: ids in files, logits and saved models count along it.
+Order is part of a label set: ids in files, logits and saved models count along it. Which labels a data set
+has is found in `schemas`; a loaded one carries their names in its features.
 """
+
+from collections.abc import Iterable
 
 RELATIONS = (
     "no_relation",
@@ -35,11 +38,30 @@ RELATIONS = (
     "per:religion",
     "per:title",
 )
-NO_RELATION = 0
+NO_RELATION = 0  # whatever the data's labels are: see `schemas`
 ENTITY_TYPES = ("PER", "ORG", "LOC", "DAT", "POH", "NOH")  # of a relation's subject and object
 
 TAG_TYPES = ("DT", "LC", "OG", "PS", "QT", "TI")  # of named entities
-TAGS = (*(f"{prefix}-{kind}" for kind in TAG_TYPES for prefix in "BI"), "O")
+
+
+def tags_of(types: Iterable[str]) -> tuple[str, ...]:
+    """Return the BIO tags of entity types: `B-` and `I-` of each in turn, O at the end."""
+    return (*(f"{prefix}-{kind}" for kind in types for prefix in "BI"), "O")
+
+
+def ordered(found: Iterable[str], official: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the official labels when they are all that occurs, else what occurs: no_relation, then by name.
+
+    >>> ordered(["b", "no_relation", "a"], RELATIONS)
+    ('no_relation', 'a', 'b')
+    """
+    names = set(found)
+    if names <= set(official):
+        return official
+    return tuple(sorted(names, key=lambda name: (name != RELATIONS[NO_RELATION], name)))
+
+
+TAGS = tags_of(TAG_TYPES)
 OUTSIDE = TAGS.index("O")
 
 TECHNIQUES = (

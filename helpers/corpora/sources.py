@@ -1,6 +1,7 @@
 """Where a data set comes from: the sample world, the hub, the folder in NUNCHI_DATA, or a path.
 
-Finds the one file of a split and hands over its plain rows; fields are checked elsewhere.
+Finds the one file of a split and hands over its plain rows, and says when a source has no split of its own;
+fields are checked, and such sources divided, elsewhere.
 """
 
 import os
@@ -9,11 +10,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from helpers.corpora.documents import read_folder
 from helpers.corpora.files import READERS, is_saved, read_saved, rows_of
 
-SPLITS = {"train": "train", "dev": "dev", "validation": "dev"}
+ALL = "all"  # every row of one file, whatever its name
+SPLITS = {"train": "train", "dev": "dev", "validation": "dev", ALL: ALL}
 SAMPLE_ROWS = {"train": 4000, "dev": 1000}
-SHARD = re.compile(r"-\d+-of-\d+$")  # the hub's names: train-00000-of-00001.parquet
+SHARD = re.compile(r"-\d+-of-(\d+)$")  # the hub's names: train-00000-of-00001.parquet
 # What files and the hub call a split; the hub's own name comes last.
 TRAIN_AND_DEV = {"train": ("train",), "dev": ("dev", "validation")}
 EVALUATION_ONLY = {"dev": ("dev", "validation", "test")}
@@ -27,6 +30,7 @@ class Task(NamedTuple):
     generator: str
     splits: Mapping[str, tuple[str, ...]] = TRAIN_AND_DEV
     no_split: str = ""  # what to do when a split is not there
+    undivided: str = ""  # the split that a source without splits is; "": it is divided by group
 
 
 RELATIONS = Task("klue-re", ("klue/klue", "re"), "relations")
@@ -36,6 +40,7 @@ TECHNIQUES = Task(
     ("robinhad/manipulation-detection",),
     "posts",
     no_split="The shared task published labels for its training file only: cross-validate that one",
+    undivided="train",
 )
 DOCUMENTS = Task("corpus", ("wikimedia/wikipedia", "20231101.ko"), "documents")
 LAMBADA = Task(
@@ -44,8 +49,10 @@ LAMBADA = Task(
     "lambada",
     splits=EVALUATION_ONLY,
     no_split="Ko-LAMBADA is an evaluation set: ask for 'dev'",
+    undivided="dev",
 )
 TASKS = (RELATIONS, ENTITIES, TECHNIQUES, DOCUMENTS, LAMBADA)
+KNOWN = {"test"} | {name for names in TRAIN_AND_DEV.values() for name in names}  # what may end a file's name
 
 
 class Rows(NamedTuple):
@@ -53,11 +60,14 @@ class Rows(NamedTuple):
 
     name: str
     rows: list[dict]
+    divided: bool = True  # False: these are all rows of the source, whichever split was asked for
+    folder: Path | None = None  # where a labels.yaml would be
+    others: tuple[dict, ...] = ()  # rows of the other splits, unchecked, for the labels in them
 
 
-def split_name(split: str) -> str:
-    """Return "train" or "dev"; "validation" is another name for dev."""
-    if split not in SPLITS:
+def split_name(split: str, source: str | os.PathLike = "") -> str:
+    """Return "train" or "dev" ("validation" is another name for it), or "all" for a file."""
+    if split not in SPLITS or (split == ALL and source in ("sample", "hub", "local")):
         raise ValueError(f"split must be 'train' or 'dev' ('validation' is dev), got {split!r}")
     return SPLITS[split]
 
@@ -116,43 +126,101 @@ def from_hub(task: Task, split: str) -> Rows:
 
 
 def from_files(task: Task, split: str, path: Path, *, readers: Mapping = READERS) -> Rows:
-    """Return the rows of the one file in `path` that holds the split."""
+    """Return the rows of the split in `path`: one file, the shards of one, or what `save_to_disk` wrote."""
     names = _names(task, split)
-    if path.is_dir() and is_saved(path):
-        return Rows(str(path), read_saved(path, names))
-    file = _file_of(path, names, task, readers)
+    files = [path] if path.is_file() or is_saved(path) else _files_of(path, names, task, readers)
+    name, named = str(files[0] if len(files) == 1 else path), ending(files[0])
+    if named in KNOWN and named not in names:
+        raise ValueError(
+            f"{name} is named after the split {named!r}, but {names[0]!r} was asked for. {task.no_split}"
+        )
+    parts = [_rows_in(file, names, readers) for file in files]
+    divided = named in names or all(part.divided for part in parts) or split in (task.undivided, ALL)
+    if not divided and task.undivided:
+        raise ValueError(f"{name} has no split of its own and no {names[0]!r}. {task.no_split}")
+    rows = [row for part in parts for row in part.rows]
+    folder = path if path.is_dir() else path.parent
+    return Rows(name, rows, divided, folder, _others(task, split, path, readers) if divided else ())
+
+
+def documents(path: Path, split: str) -> Rows:
+    """Return the documents of a path: of the files named after the split if some are named after dev.
+
+    Files named after a test split are left out either way.
+    """
+    names = TRAIN_AND_DEV["dev"]
+    named = path.is_dir() and any(ending(file) in names for file in path.iterdir())
+    wanted = set(TRAIN_AND_DEV[split]) if named else None
+
+    def kept(file: Path) -> bool:
+        return ending(file) in wanted if wanted else ending(file) != "test"
+
+    return Rows(str(path), read_folder(path, kept), divided=named)
+
+
+def _others(task: Task, split: str, path: Path, readers: Mapping) -> tuple[dict, ...]:
+    """Return the rows of a folder's other splits, unchecked."""
+    rows: list[dict] = []
+    for names in (names for other, names in task.splits.items() if other != split and path.is_dir()):
+        if is_saved(path):
+            files = [path] if any((path / name).is_dir() for name in names) else []
+        else:
+            files = [p for p in _readable(path, readers) if ending(p) in names]
+        rows += [row for file in files for row in _rows_in(file, names, readers).rows]
+    return tuple(rows)
+
+
+def _readable(path: Path, readers: Mapping) -> list[Path]:
+    return [p for p in sorted(path.iterdir()) if (is_saved(p) if p.is_dir() else p.suffix in readers)]
+
+
+def _rows_in(file: Path, names: tuple[str, ...], readers: Mapping) -> Rows:
+    """Return the rows of a file, or of a saved folder and there, if it has splits, of one of `names`."""
+    if file.is_dir():
+        rows, divided = read_saved(file, names)
+        return Rows(str(file), rows, divided)
     if file.suffix not in readers:
         raise ValueError(f"{file}: cannot read {file.suffix or 'this'}; expected one of {', '.join(readers)}")
-    return Rows(str(file), readers[file.suffix](file))
+    return Rows(str(file), readers[file.suffix](file), divided=False)
 
 
-def _file_of(path: Path, names: tuple[str, ...], task: Task, readers: Mapping) -> Path:
-    if path.is_file():
-        known = {name for accepted in task.splits.values() for name in accepted} | {"test"}
-        ending = _ending(path)
-        if ending in known and ending not in names:
-            raise ValueError(
-                f"{path} is named after the split {ending!r}, but {names[0]!r} was asked for. {task.no_split}"
-            )
-        return path
-    files = [p for p in sorted(path.iterdir()) if p.suffix in readers and _ending(p) in names]
-    if len(files) == 1:
-        return files[0]
+def _files_of(path: Path, names: tuple[str, ...], task: Task, readers: Mapping) -> list[Path]:
+    """Return the one file of a folder that holds the split, or all of its shards.
+
+    A folder with nothing but one file, not named after any split, is a source without a split.
+    """
+    readable = _readable(path, readers)
+    files = [p for p in readable if ending(p) in names]
+    alone = not files and not any(ending(p) in KNOWN for p in readable)
+    if alone:
+        files = readable
+    if len({(SHARD.sub("", p.stem), p.suffix) for p in files}) == 1:
+        return _whole(files, path)
     found = ", ".join(p.name for p in files or sorted(path.iterdir())) or "nothing"
     wanted = " or ".join(f"*{name}{{{','.join(readers)}}}" for name in names)
+    several = "Pass the path of the one you mean" if not alone else "Name the files after their splits"
     raise ValueError(
         f"{path}: expected exactly one file {wanted}, found {found}. "
-        + ("Pass the path of the one you mean" if files else task.no_split or "Name the file after its split")
+        + (several if files else task.no_split or "Name the file after its split")
     )
 
 
+def _whole(shards: list[Path], path: Path) -> list[Path]:
+    number = SHARD.search(shards[0].stem)
+    if number and len(shards) != int(number[1]):
+        raise ValueError(f"{path}: {len(shards)} of {int(number[1])} shards of {shards[0].name} are there")
+    return shards
+
+
 def _names(task: Task, split: str) -> tuple[str, ...]:
+    if split == ALL:
+        return tuple(KNOWN)
     if split not in task.splits:
         raise ValueError(f"{task.folder} has no split {split!r}. {task.no_split}")
     return task.splits[split]
 
 
-def _ending(path: Path) -> str:
+def ending(path: Path) -> str:
     """Return the last word of a file's name: `klue-re-v1.1_dev.json` ends with dev."""
     return re.split(r"[^a-z]+", SHARD.sub("", path.stem.lower()))[-1]
 

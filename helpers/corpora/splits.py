@@ -58,12 +58,17 @@ def split_by_group(
 
     Groups enter dev in random order while they fit, so that one huge group cannot flood it.
     """
-    if not 0 < share < 1:
-        raise ValueError(f"share must lie between 0 and 1, got {share}")
     if len(groups) != len(rows):
         raise ValueError(f"{len(groups)} group ids for {len(rows)} rows; compute the groups on these rows")
-    in_dev = np.isin(groups, _chosen_groups(groups, room=round(share * len(groups)), seed=seed))
+    in_dev = held_out(groups, share=share, seed=seed)
     return rows.select(np.flatnonzero(~in_dev)), rows.select(np.flatnonzero(in_dev))
+
+
+def held_out(groups: np.ndarray, *, share: float, seed: int = 0) -> np.ndarray:
+    """Mark about `share` of the rows, in whole groups: (n,) bool, the dev side of `split_by_group`."""
+    if not 0 < share < 1:
+        raise ValueError(f"share must lie between 0 and 1, got {share}")
+    return np.isin(groups, _chosen_groups(groups, room=round(share * len(groups)), seed=seed))
 
 
 def leak_report(train: "Dataset", dev: "Dataset") -> "pd.DataFrame":

@@ -1,4 +1,4 @@
-"""UNLP 2025: posts in two languages, ten manipulation techniques, and the spans that trigger them.
+"""Posts with any number of classes: UNLP 2025's manipulation techniques, their languages and trigger spans.
 
 The published file has spans that end after their post, that overlap and that are out of order. The first
 are clipped and counted; the others are left as the annotators made them.
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 
 from helpers.corpora.files import check_unique, id_of, parsed, text_of
-from helpers.corpora.labels import TECHNIQUES
+from helpers.corpora.schemas import Schema, unknown
 
 FLAGS = {True: True, False: False, "True": True, "False": False, "true": True, "false": False}
 
@@ -17,12 +17,13 @@ class CorpusWarning(UserWarning):
     """Something in a file had to be mended."""
 
 
-def posts(rows: Sequence[Mapping], name: str) -> tuple[list[dict], str]:
-    """Return posts in the one schema, and a sentence on what had to be mended ("" when nothing).
+def posts(rows: Sequence[Mapping], name: str, schema: Schema) -> tuple[list[dict], str]:
+    """Return posts with fields as documented, and a sentence on what had to be mended ("" when nothing).
 
-    Spans out of range are clipped, counted and warned of.
+    Spans out of range are clipped, counted and warned of. Without a language in any row it is "" in all.
     """
-    checked = [_post(row, f"{name}, row {i}") for i, row in enumerate(rows, 1)]
+    spoken = any(row.get("lang") for row in rows)
+    checked = [_post(row, f"{name}, row {i}", schema, spoken=spoken) for i, row in enumerate(rows, 1)]
     check_unique((row["id"] for row in checked), name, field="id")
     given = [span for row in checked for span in row["trigger_words"]]
     cut = [span for row in checked for span in clip(row["trigger_words"], len(row["content"]))]
@@ -51,25 +52,26 @@ def _inside(post: Mapping) -> list[list[int]]:
     return [span for span in clip(post["trigger_words"], len(post["content"])) if span[0] < span[1]]
 
 
-def _post(row: Mapping, where: str) -> dict:
+def _post(row: Mapping, where: str, schema: Schema, *, spoken: bool) -> dict:
     key = id_of(row, ("id",), where)
     where = f"{where} ({key})"
     names = _list(row, "techniques", where)
-    unknown = [name for name in names if name not in TECHNIQUES]
-    if unknown:
+    strange = [name for name in names if name not in schema.labels]
+    if strange:
         raise ValueError(
-            f"{where}: unknown technique {unknown[0]!r}; expected names among {', '.join(TECHNIQUES)}, "
-            "separated by commas"
+            f"{where}: {unknown('technique', strange[0], schema.labels)}; names are separated by commas"
         )
+    own = [i for i, name in enumerate(schema.labels) if name in names]
     flag = row.get("manipulative", bool(names))
     if flag not in FLAGS:
         raise ValueError(f"{where}: manipulative must be true or false, got {flag!r}")
     return {
         "id": key,
         "content": text_of(row, "content", where),
-        "lang": text_of(row, "lang", where),
+        "lang": text_of(row, "lang", where) if spoken else "",
         "manipulative": FLAGS[flag],
-        "techniques": [name for name in TECHNIQUES if name in names],
+        "techniques": [schema.labels[i] for i in own],
+        "labels": own,
         "trigger_words": [_span(span, where) for span in _list(row, "trigger_words", where)],
     }
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from helpers.corpora.labels import TAG_TYPES, TAGS
+from helpers.corpora.labels import TAG_TYPES, ordered
 from helpers.entities.tags import find_spans
 from helpers.statistics import wilson
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def mentions(entities: "Dataset") -> pd.DataFrame:
     """Return one row per entity: `row`, `start`, `end`, `type`, `surface`."""
-    found = []
+    found, names = [], entities.features["ner_tags"].feature.names
     for row, (sentence, ids) in enumerate(zip(entities["sentence"], entities["ner_tags"], strict=True)):
-        for start, end, kind in find_spans([TAGS[i] for i in ids]):
+        for start, end, kind in find_spans([names[i] for i in ids]):
             found.append((row, start, end, kind, sentence[start:end]))
     return pd.DataFrame(found, columns=["row", "start", "end", "type", "surface"])
 
@@ -31,7 +31,7 @@ def type_table(train: pd.DataFrame, dev: pd.DataFrame) -> pd.DataFrame:
     for surface, kind in zip(train["surface"], train["type"], strict=True):
         types_of[surface].add(kind)
     rows = []
-    for kind in (*TAG_TYPES, "all"):
+    for kind in (*ordered([*train["type"], *dev["type"]], TAG_TYPES), "all"):
         part = dev if kind == "all" else dev[dev["type"] == kind]
         if part.empty:
             continue

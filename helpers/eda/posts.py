@@ -1,4 +1,4 @@
-"""Posts: rates of the ten techniques, which ones come together, languages by fold, the state of the spans."""
+"""Posts: rates of the techniques, which ones come together, languages by fold, the state of the spans."""
 
 from collections.abc import Mapping
 from itertools import pairwise
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from helpers.corpora.labels import TECHNIQUES
 from helpers.multilabel import folds
 from helpers.multilabel.scores import indicators
 from helpers.statistics import Interval, bootstrap, wilson
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
 
 def technique_counts(posts: "Dataset") -> pd.Series:
     """Return the number of posts of each technique."""
-    return pd.Series(_labels(posts).sum(axis=0), index=TECHNIQUES)
+    return pd.Series(_labels(posts).sum(axis=0), index=_names(posts))
 
 
 def lift(posts: "Dataset") -> pd.DataFrame:
@@ -33,7 +32,7 @@ def lift(posts: "Dataset") -> pd.DataFrame:
         labels.T @ labels / len(labels), expected, out=np.full(expected.shape, np.nan), where=expected > 0
     )
     np.fill_diagonal(ratio, np.nan)
-    return pd.DataFrame(ratio, index=TECHNIQUES, columns=TECHNIQUES)
+    return pd.DataFrame(ratio, index=_names(posts), columns=_names(posts))
 
 
 def strongest_pair(posts: "Dataset", *, at_least: int, seed: int = 0) -> tuple[str, str, Interval]:
@@ -42,10 +41,11 @@ def strongest_pair(posts: "Dataset", *, at_least: int, seed: int = 0) -> tuple[s
     table = lift(posts).where(labels.T @ labels >= at_least)
     if table.isna().all(axis=None):
         raise ValueError(f"no two techniques meet in {at_least} posts; lower at_least, or load more posts")
-    first, second = divmod(int(np.nanargmax(table)), len(TECHNIQUES))
+    names = _names(posts)
+    first, second = divmod(int(np.nanargmax(table)), len(names))
     a, b = labels[:, first], labels[:, second]
     stats = np.column_stack([a * b, a, b, np.ones(len(a))])
-    return TECHNIQUES[first], TECHNIQUES[second], bootstrap(stats, _lift_of_sums, seed=seed)
+    return names[first], names[second], bootstrap(stats, _lift_of_sums, seed=seed)
 
 
 def assign_folds(posts: "Dataset", *, number: int, seed: int) -> dict[str, np.ndarray]:
@@ -87,7 +87,11 @@ def _lift_of_sums(sums: np.ndarray) -> np.ndarray:
 
 
 def _labels(posts: "Dataset") -> np.ndarray:
-    return indicators(posts["techniques"], TECHNIQUES)
+    return indicators(posts["techniques"], _names(posts))
+
+
+def _names(posts: "Dataset") -> list[str]:
+    return posts.features["labels"].feature.names
 
 
 def _share(flags: np.ndarray) -> Interval:

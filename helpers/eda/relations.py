@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from helpers.corpora.labels import RELATIONS
+from helpers.corpora.labels import RELATIONS, ordered
 from helpers.corpora.splits import leak_report
 from helpers.relations.baselines import type_pair
 from helpers.relations.markers import legacy_first_match
@@ -22,7 +22,7 @@ ROLES = ("subject", "object")
 def frame(relations: "Dataset") -> pd.DataFrame:
     """Lay rows out flat, one column per entity field: `subject_start`, `subject_end` (half-open), …."""
     columns = {"guid": relations["guid"][:], "sentence": relations["sentence"][:]}
-    columns["label"] = [RELATIONS[i] for i in relations["label"]]
+    columns["label"] = relations.features["label"].int2str(relations["label"][:])
     for role in ROLES:
         entities = relations[f"{role}_entity"][:]
         columns[role] = [entity["word"] for entity in entities]
@@ -35,7 +35,7 @@ def frame(relations: "Dataset") -> pd.DataFrame:
 def label_shift(train: pd.DataFrame, dev: pd.DataFrame) -> pd.DataFrame:
     """Compare label shares in percent: `train`, `dev` (Wilson), `difference` (Newcombe), largest first."""
     rows = []
-    for label in RELATIONS:
+    for label in ordered([*train["label"], *dev["label"]], RELATIONS):
         counts = [(int((part["label"] == label).sum()), len(part)) for part in (train, dev)]
         in_train, in_dev = (wilson(*count).scaled(100) for count in counts)
         rows.append((label, in_train, in_dev, _difference(*counts[1], *counts[0])))
@@ -48,7 +48,7 @@ def type_pairs(rows: pd.DataFrame) -> pd.DataFrame:
     pair = rows["subject_type"] + "→" + rows["object_type"]
     table = pd.crosstab(rows["label"], pair)
     table = table[table.sum().sort_values(ascending=False, kind="stable").index]
-    present = [label for label in RELATIONS if label in table.index]
+    present = [label for label in ordered(table.index, RELATIONS) if label in table.index]
     return table.loc[present].div(table.loc[present].sum(axis=1), axis=0).mul(100).rename_axis(columns="pair")
 
 

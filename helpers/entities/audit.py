@@ -11,11 +11,11 @@ import numpy as np
 import pandas as pd
 
 from helpers import reference, statistics
-from helpers.corpora.labels import OUTSIDE, TAGS
+from helpers.corpora.labels import tags_of
 from helpers.entities import scores
 from helpers.entities.decoding import IGNORED, project_tags
 from helpers.entities.experiment import EncodedPart, Part, encode_part
-from helpers.entities.tags import TagArray, Tags, decode, without_spaces
+from helpers.entities.tags import ID, TagArray, Tags, decode, without_spaces
 from helpers.entities.voting import Member
 from helpers.text.alignment import compatibility_jamo
 
@@ -54,7 +54,8 @@ def _goes_by_words(tokenizer: "PreTrainedTokenizerFast", sentences: Sequence[str
 
 def _exact(part: Part, encoded: EncodedPart) -> tuple[Tags, Tags]:
     """Return gold tags and those of a perfect tagger, projected by offsets: non-space characters."""
-    tags = project_tags(np.where(encoded.labels == IGNORED, OUTSIDE, encoded.labels), encoded.characters)
+    said = np.where(encoded.labels == IGNORED, part.gold.outside, encoded.labels)
+    tags = project_tags(said, encoded.characters, part.gold.types)
     return without_spaces(part.gold, part.sentences), without_spaces(tags, part.sentences)
 
 
@@ -62,9 +63,10 @@ def _baseline(part: Part, encoded: EncodedPart, tokenizer: "PreTrainedTokenizerF
     """Return gold tags and those of a perfect tagger as KLUE's baseline aligns them."""
     gold, pred = [], []
     solid = decode(without_spaces(part.gold, part.sentences))
+    names = tags_of(part.gold.types)
     labels = np.split(encoded.labels, encoded.characters.token_bounds[1:-1])
     for sentence, wanted, row in zip(part.sentences, solid, labels, strict=True):
-        said = klue_character_tags(tokenizer, sentence, [TAGS[i] for i in row if i != IGNORED])
+        said = klue_character_tags(tokenizer, sentence, [names[i] for i in row if i != IGNORED])
         gold.append(["O", *wanted[: len(said)], "O"])  # it cuts what it cannot align; [CLS] and [SEP] count
         pred.append(["O", *said[: len(wanted)], "O"])
     return gold, pred
@@ -141,7 +143,8 @@ def legacy_counts(member: Member, labels: np.ndarray, *, drop: bool = True) -> n
     kept = legacy_kept(np.diff(bounds)) if drop else np.ones(len(bounds) - 1, bool)
     tokens = np.repeat(kept, np.diff(bounds)) & (labels != IGNORED)
     cut = np.concatenate([[0], np.cumsum(tokens)])[bounds]
-    gold, said = (TagArray(ids[tokens].astype(np.int8), cut) for ids in (labels, member.logits.argmax(1)))
+    both = (labels, member.logits.argmax(1))
+    gold, said = (TagArray(ids[tokens].astype(ID), cut, member.types) for ids in both)
     return scores.entity_counts(gold, said)
 
 

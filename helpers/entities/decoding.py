@@ -13,14 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from helpers.corpora.labels import OUTSIDE, TAGS
-from helpers.entities.tags import TagArray, Tags, encode
+from helpers.corpora.labels import TAG_TYPES
+from helpers.entities.tags import ID, TagArray, Tags, encode
 
 IGNORED = -100  # label of a token that stands for no character
-
-# What a tag becomes on a later character of the same token, and on an uncovered one before the token.
-_CONTINUED = np.array([i if i == OUTSIDE else i | 1 for i in range(len(TAGS))], np.int8)
-_BEFORE = np.array([i if i % 2 else OUTSIDE for i in range(len(TAGS))], np.int8)
 
 _FIRST, _LATER, _GAP, _NOBODY = range(4)
 
@@ -69,55 +65,68 @@ def token_labels(tags: Tags, characters: CharacterMap) -> list[list[int]]:
     return [labels[a:b] for a, b in pairwise(characters.token_bounds)]
 
 
-def project_tags(token_tags: np.ndarray, characters: CharacterMap) -> TagArray:
+def project_tags(
+    token_tags: np.ndarray, characters: CharacterMap, types: tuple[str, ...] = TAG_TYPES
+) -> TagArray:
     """Spread predicted tag ids `(tokens,)` over the characters."""
-    said = np.asarray(token_tags)[characters.token].astype(np.int8)
-    by_role = [said, _CONTINUED[said], _BEFORE[said], np.full_like(said, OUTSIDE)]
-    return TagArray(np.choose(characters.role, by_role), characters.bounds)
+    said = np.asarray(token_tags)[characters.token].astype(ID)
+    continued, before = _becomes(2 * len(types))
+    by_role = [said, continued[said], before[said], np.full_like(said, 2 * len(types))]
+    return TagArray(np.choose(characters.role, by_role), characters.bounds, types)
 
 
 def project_probabilities(token_probabilities: np.ndarray, characters: CharacterMap) -> np.ndarray:
-    """Spread probabilities `(tokens, 13)` over the characters: `(characters, 13)`, rows sum to one."""
+    """Spread probabilities `(tokens, tags)` over the characters: `(characters, tags)`, rows sum to one."""
     spread = token_probabilities[characters.token]
-    for role, becomes in ((_LATER, _CONTINUED), (_GAP, _BEFORE)):
-        moved = np.zeros((len(TAGS), len(TAGS)), spread.dtype)
-        moved[np.arange(len(TAGS)), becomes] = 1
+    tags = spread.shape[1]
+    for role, becomes in zip((_LATER, _GAP), _becomes(tags - 1), strict=True):
+        moved = np.zeros((tags, tags), spread.dtype)
+        moved[np.arange(tags), becomes] = 1
         spread[characters.role == role] = spread[characters.role == role] @ moved
-    spread[characters.role == _NOBODY] = np.eye(len(TAGS), dtype=spread.dtype)[OUTSIDE]
+    spread[characters.role == _NOBODY] = np.eye(tags, dtype=spread.dtype)[-1]
     return spread
 
 
-def viterbi(log_probabilities: np.ndarray, bounds: np.ndarray) -> TagArray:
-    """Find the most probable valid BIO sequence of each sentence: `(characters, 13)` in, tags out.
+def viterbi(
+    log_probabilities: np.ndarray, bounds: np.ndarray, types: tuple[str, ...] = TAG_TYPES
+) -> TagArray:
+    """Find the most probable valid BIO sequence of each sentence: `(characters, tags)` in, tags out.
 
     `I-X` may only follow `B-X` or `I-X`; nothing else is constrained, so that a step needs the best of all
     predecessors once and of two for each `I-`: linear in the tags, all sentences side by side.
     """
     scores, lengths = np.asarray(log_probabilities), np.diff(bounds)
+    outside = 2 * len(types)
     order = np.argsort(-lengths, kind="stable")
     firsts, lengths = np.asarray(bounds)[:-1][order], lengths[order]
     alive = np.searchsorted(-lengths, -np.arange(max(lengths, default=0))).tolist()  # longer than step
-    back, last = np.empty(scores.shape, np.int8), np.empty(len(order), np.int8)
-    best = np.where(np.arange(len(TAGS)) == OUTSIDE, 0.0, -np.inf) * np.ones((len(order), 1))  # as if after O
-    inner = np.arange(1, OUTSIDE, 2)
+    back, last = np.empty(scores.shape, ID), np.empty(len(order), ID)
+    best = np.where(np.arange(outside + 1) == outside, 0.0, -np.inf) * np.ones((len(order), 1))  # as after O
+    inner = np.arange(1, outside, 2)
     for step, n in enumerate(alive):
         last[n : len(best)], best = best[n:].argmax(1), best[:n]
-        came = np.repeat(best.argmax(1)[:, None], len(TAGS), axis=1)
+        came = np.repeat(best.argmax(1)[:, None], outside + 1, axis=1)
         came[:, inner] = inner - (best[:, inner - 1] >= best[:, inner])
         back[firsts[:n] + step] = came
         best = np.take_along_axis(best, came, 1) + scores[firsts[:n] + step]
     last[: len(best)] = best.argmax(1)
-    return TagArray(_walk_back(back, last, firsts=firsts, alive=alive), np.asarray(bounds))
+    return TagArray(_walk_back(back, last, firsts=firsts, alive=alive), np.asarray(bounds), types)
 
 
 def _walk_back(back: np.ndarray, tag: np.ndarray, *, firsts: np.ndarray, alive: list[int]) -> np.ndarray:
     """Follow the pointers from each sentence's last tag; the longest sentences come first."""
-    ids = np.empty(len(back), np.int8)
+    ids = np.empty(len(back), ID)
     for step in reversed(range(len(alive))):
         at = firsts[: alive[step]] + step
         ids[at] = tag[: alive[step]]
         tag[: alive[step]] = back[at, ids[at]]
     return ids
+
+
+def _becomes(outside: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return what a tag becomes on a later character of its token, and on an uncovered one before it."""
+    tags = np.arange(outside + 1, dtype=ID)
+    return np.where(tags == outside, tags, tags | 1), np.where(tags % 2 == 1, tags, outside).astype(ID)
 
 
 def _bounds(lengths: Sequence[int]) -> np.ndarray:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from helpers.corpora.labels import TAG_TYPES
 from helpers.display import highlight
 from helpers.entities import voting
 from helpers.entities.experiment import Encoding, Part, encode_part, tag
@@ -78,7 +77,7 @@ def describe(parts: Mapping[str, Part]) -> pd.DataFrame:
         seen = None if name == "train" else novelty(part, parts["train"])
         rows.append(
             {"part": name, "sentences": len(part.sentences), "entities": int(kinds.sum())}
-            | {kind: int(kinds.get(kind, 0)) for kind in TAG_TYPES}
+            | {kind: int(kinds.get(kind, 0)) for kind in part.gold.types}
             | {"seen, %": None if seen is None else wilson(int(seen.sum()), len(seen)).scaled(100)}
         )
     return pd.DataFrame(rows)
@@ -91,7 +90,7 @@ def browse(part: Part, pred: TagArray, errors: pd.DataFrame) -> "HTML":
     gold, said = spans_of(part.gold), spans_of(pred)
     frequency = errors.loc[errors["kind"] != "invented", "type"].value_counts()
     blocks = []
-    for kind in sorted(TAG_TYPES, key=lambda name: -frequency.get(name, 0)):
+    for kind in sorted(part.gold.types, key=lambda name: -frequency.get(name, 0)):
         wrong = errors[(errors["type"] == kind) & (errors["kind"] != "right")]
         counts = ", ".join(f"{name} {count}" for name, count in wrong["kind"].value_counts().items())
         rows = _varied(wrong, SHOWN)
@@ -109,7 +108,8 @@ def tag_sentences(
     from helpers.learning.encoders import quiet
     from helpers.learning.heads import Classifier
 
-    part = Part(list(sentences), encode([["O"] * len(s) for s in sentences]))
+    types = next(iter(encodings.values())).parts["train"].types
+    part = Part(list(sentences), encode([["O"] * len(s) for s in sentences], types))
     encoded = {name: encode_part(encoding.tokenizer, part) for name, encoding in encodings.items()}
     main = runs[runs.role == "main"]
     with quiet():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from helpers.corpora.labels import TAGS
+from helpers.corpora.labels import TAG_TYPES, tags_of
 from helpers.entities.decoding import CharacterMap, map_characters, token_labels
 from helpers.entities.scores import entity_f1
 from helpers.entities.tags import TagArray, from_ids, without_spaces
@@ -92,7 +92,9 @@ class Part(NamedTuple):
 
     @classmethod
     def of(cls, rows: "Dataset") -> "Part":
-        return cls(list(rows["sentence"]), from_ids(list(rows["ner_tags"])))
+        tags = rows.features["ner_tags"].feature.names
+        types = tuple(tag[2:] for tag in tags[:-1:2])
+        return cls(list(rows["sentence"]), from_ids(list(rows["ner_tags"]), types))
 
 
 class EncodedPart(NamedTuple):
@@ -101,6 +103,7 @@ class EncodedPart(NamedTuple):
     features: Features  # input_ids and labels
     labels: np.ndarray  # (tokens,) tag ids, IGNORED for tokens that stand for no character
     characters: CharacterMap
+    types: tuple[str, ...] = TAG_TYPES
 
 
 class Encoding(NamedTuple):
@@ -126,7 +129,8 @@ def encode_part(tokenizer: "PreTrainedTokenizerFast", part: Part, *, jamo: bool 
     characters = map_characters([len(s) for s in part.sentences], [row.offsets for row in encoded])
     labels = token_labels(part.gold, characters)
     rows = [{"input_ids": row.input_ids, "labels": tags} for row, tags in zip(encoded, labels, strict=True)]
-    return EncodedPart(Features(rows), np.concatenate([np.array(tags) for tags in labels]), characters)
+    flat = np.concatenate([np.array(tags) for tags in labels])
+    return EncodedPart(Features(rows), flat, characters, part.gold.types)
 
 
 def train_tagger(
@@ -142,7 +146,7 @@ def train_tagger(
 
     config = TaggerConfig(**settings)
     data = encodings[config.tokenizer]
-    model = build_tagger(config, data.tokenizer)
+    model = build_tagger(config, data.tokenizer, data.parts["train"].types)
     check_lengths(model, data)
     observers = _observers(config, folder / "checkpoints" / "snapshots")
     score = partial(official_f1, part=parts["valid"], encoded=data.parts["valid"])
@@ -165,8 +169,10 @@ def train_tagger(
     }
 
 
-def build_tagger(config: TaggerConfig, tokenizer: "PreTrainedTokenizerFast") -> "Classifier":
-    """Put a tagging head on an encoder, from scratch or loaded."""
+def build_tagger(
+    config: TaggerConfig, tokenizer: "PreTrainedTokenizerFast", types: tuple[str, ...] = TAG_TYPES
+) -> "Classifier":
+    """Put a head for the tags of `types` on an encoder, from scratch or loaded."""
     from helpers.learning import encoders, heads
 
     size: dict[str, Any] = {"hidden": config.hidden, "layers": config.layers, "dropout": config.dropout}
@@ -174,7 +180,7 @@ def build_tagger(config: TaggerConfig, tokenizer: "PreTrainedTokenizerFast") -> 
         size |= {"bigrams": config.bigrams, "embedding_size": 64}
     body = encoders.build_encoder(config.encoder, tokenizer, seed=config.seed, **size)
     weights = {"O": config.outside_weight}
-    net = heads.classifier(body, TAGS, task="tokens", class_weights=weights, seed=config.seed)
+    net = heads.classifier(body, tags_of(types), task="tokens", class_weights=weights, seed=config.seed)
     if config.frozen:
         heads.freeze_encoder(net)
     return net
@@ -198,7 +204,8 @@ def tag(model: "nn.Module", encoded: EncodedPart) -> Member:
     """Predict a part: logits of all tokens in one array, with the map to characters."""
     from helpers.learning import inference
 
-    return Member(np.concatenate(inference.predict(model, encoded.features)), encoded.characters)
+    logits = np.concatenate(inference.predict(model, encoded.features))
+    return Member(logits, encoded.characters, types=encoded.types)
 
 
 def official_f1(model: "nn.Module", part: Part, encoded: EncodedPart) -> float:

@@ -58,7 +58,7 @@ def collect(runs: pd.DataFrame, parts: Mapping[str, Part]) -> pd.DataFrame:
         with np.load(f"{run.folder}/predictions.npz", allow_pickle=False) as arrays:
             for system, stored in _systems(run).items():
                 valid, dev = (
-                    score_tags(TagArray(arrays[f"{name}_{stored}"], parts[name].gold.bounds), parts[name])
+                    score_tags(parts[name].gold._replace(ids=arrays[f"{name}_{stored}"]), parts[name])
                     for name in ("valid", "dev")
                 )
                 key = {"architecture": run.architecture, "system": system, "seed": run.seed}
@@ -92,7 +92,7 @@ def load_members(
                 temperature = voting.fit_temperature(valid, encoded["valid"].labels)
                 logits = dev.astype(np.float32)
                 group[run.architecture, run.seed] = voting.Member(
-                    logits, encoded["dev"].characters, temperature
+                    logits, encoded["dev"].characters, temperature, encoded["dev"].types
                 )
     return members
 

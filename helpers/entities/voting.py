@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.corpora.labels import TAG_TYPES
 from helpers.entities.decoding import IGNORED, CharacterMap, project_probabilities, project_tags, viterbi
 from helpers.entities.tags import TagArray
 
@@ -19,12 +20,13 @@ FLOOR = 1e-12  # of a probability before its logarithm
 class Member(NamedTuple):
     """What one tagger says about a corpus, and how to read it."""
 
-    logits: np.ndarray  # (tokens, 13), all sentences one after the other
+    logits: np.ndarray  # (tokens, tags), all sentences one after the other
     characters: CharacterMap
     temperature: float = 1.0
+    types: tuple[str, ...] = TAG_TYPES
 
     def probabilities(self) -> np.ndarray:
-        """Return calibrated probabilities per character, in single precision: (characters, 13)."""
+        """Return calibrated probabilities per character, in single precision: (characters, tags)."""
         from scipy.special import softmax
 
         cooled = np.asarray(self.logits / self.temperature, np.float32)
@@ -32,11 +34,11 @@ class Member(NamedTuple):
 
     def greedy(self) -> TagArray:
         """Decode token by token, without constraints: the study's way."""
-        return project_tags(self.logits.argmax(1), self.characters)
+        return project_tags(self.logits.argmax(1), self.characters, self.types)
 
     def decode(self) -> TagArray:
         """Decode to the most probable valid tags."""
-        return best_tags(self.probabilities(), self.characters.bounds)
+        return best_tags(self.probabilities(), self.characters.bounds, self.types)
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -75,14 +77,16 @@ def average(arrays: Iterable[np.ndarray]) -> np.ndarray:
     return total / count
 
 
-def best_tags(probabilities: np.ndarray, bounds: np.ndarray) -> TagArray:
-    """Decode probabilities per character (characters, 13) to the most probable valid tags."""
-    return viterbi(np.log(np.maximum(probabilities, FLOOR)), bounds)
+def best_tags(probabilities: np.ndarray, bounds: np.ndarray, types: tuple[str, ...] = TAG_TYPES) -> TagArray:
+    """Decode probabilities per character (characters, tags) to the most probable valid tags."""
+    return viterbi(np.log(np.maximum(probabilities, FLOOR)), bounds, types)
 
 
 def decode_ensemble(members: Sequence[Member]) -> TagArray:
     """Average the members per character and decode: tokenizers may differ."""
-    return best_tags(average(member.probabilities() for member in members), members[0].characters.bounds)
+    first = members[0]
+    mean = average(member.probabilities() for member in members)
+    return best_tags(mean, first.characters.bounds, first.types)
 
 
 def decode_mean_logits(members: Sequence[Member]) -> TagArray:
@@ -90,4 +94,4 @@ def decode_mean_logits(members: Sequence[Member]) -> TagArray:
     first = members[0].characters
     if not all(np.array_equal(first.token_bounds, member.characters.token_bounds) for member in members):
         raise ValueError("a mean of logits needs members with the same subwords; use decode_ensemble instead")
-    return Member(average(member.logits for member in members), first).greedy()
+    return members[0]._replace(logits=average(member.logits for member in members)).greedy()

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
-from helpers.corpora.unlabelled import read_texts
+from helpers.corpora.texts import read_texts
 
 
 def pretrain(parser: ArgumentParser) -> Callable[[Namespace], int]:

@@ -64,9 +64,8 @@ def diagnose(
     `label`, `pair` (of labels) and `language`: percentage points of rows; `length`: characters of the mean;
     `rows`: largest minus smallest fold.
     """
-    pairs = np.stack(
-        [labels[:, a] * labels[:, b] for a, b in combinations(range(labels.shape[1]), 2)], axis=1
-    )
+    both = [labels[:, a] * labels[:, b] for a, b in combinations(range(labels.shape[1]), 2)]
+    pairs = np.stack(both or [np.zeros(len(labels))], axis=1)
     language = pd.get_dummies(pd.Series(list(languages))).to_numpy()
     length = np.asarray(lengths, dtype=float)[:, None]
     rows = {}

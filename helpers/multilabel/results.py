@@ -29,8 +29,9 @@ class Posts(NamedTuple):
     classes: tuple[str, ...]
 
 
-def posts_of(dataset, classes: Sequence[str]) -> Posts:
-    """Take the columns of a `corpora.load_techniques` data set."""
+def posts_of(dataset, classes: Sequence[str] | None = None) -> Posts:
+    """Take the columns of a `corpora.load_techniques` data set; `classes` are its own unless given."""
+    classes = dataset.features["labels"].feature.names if classes is None else classes
     return Posts(
         ids=list(dataset["id"]),
         texts=list(dataset["content"]),

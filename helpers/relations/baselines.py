@@ -1,7 +1,7 @@
 """Relation baselines that need no neural network: what a model must beat to have learned anything.
 
-Each takes training rows and rows to score, and returns probabilities (n, 30). They differ in what they may
-look at: nothing, the two entity types, the entities, the sentence, or the sentence as seen from the entities.
+Each takes training rows and rows to score, and returns probabilities (n, labels). They differ in what they
+may look at: nothing, the two entity types, the entities, the sentence, or the sentence as seen from them.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable
 import numpy as np
 from datasets import Dataset
 
-from helpers.corpora.labels import RELATIONS
 from helpers.corpora.splits import random_parts
 from helpers.relations.constraints import log_prior, type_pairs
 from helpers.relations.imbalance import label_shares
@@ -21,12 +20,12 @@ FAR = 20  # characters kept at either end of a long text between the entities
 
 def majority(train: Dataset, rows: Dataset) -> np.ndarray:
     """Give every row the label shares of training: the prediction is always no_relation."""
-    return np.tile(label_shares(train["label"][:], smoothing=0), (len(rows), 1))
+    return np.tile(label_shares(train["label"][:], smoothing=0, names=_names(train)), (len(rows), 1))
 
 
 def type_pair(train: Dataset, rows: Dataset) -> np.ndarray:
     """Look the two entity types up: the label shares of that pair in training, no text at all."""
-    table = log_prior(type_pairs(train), train["label"][:], smoothing=1e-9)
+    table = log_prior(type_pairs(train), train["label"][:], smoothing=1e-9, names=_names(train))
     seen = np.array([pair in table.biases for pair in type_pairs(rows)])
     return np.where(seen[:, None], np.exp(table.bias(type_pairs(rows))), majority(train, rows))
 
@@ -56,11 +55,15 @@ BASELINES: dict[str, Baseline] = {
 
 
 def cross_fitted(baseline: Baseline, rows: Dataset) -> np.ndarray:
-    """Score each third of the rows by a baseline that was trained on the other two: (n, 30)."""
-    probs = np.empty((len(rows), len(RELATIONS)))
+    """Score each third of the rows by a baseline that was trained on the other two: (n, labels)."""
+    probs = np.empty((len(rows), len(_names(rows))))
     for outside, inside in random_parts(len(rows), 3):
         probs[inside] = baseline(rows.select(outside), rows.select(inside))
     return probs
+
+
+def _names(rows: Dataset) -> list[str]:
+    return rows.features["label"].names
 
 
 def _logistic(features: Callable[[dict], list[str]], train: Dataset, rows: Dataset) -> np.ndarray:
@@ -71,7 +74,7 @@ def _logistic(features: Callable[[dict], list[str]], train: Dataset, rows: Datas
     vectorizer = TfidfVectorizer(analyzer=features, min_df=2, sublinear_tf=True, dtype=np.float32)
     model = SGDClassifier(loss="log_loss", alpha=3e-6, max_iter=8, tol=None, random_state=0)
     model.fit(vectorizer.fit_transform(train), train["label"][:])
-    probs = np.zeros((len(rows), len(RELATIONS)))
+    probs = np.zeros((len(rows), len(_names(train))))
     probs[:, model.classes_] = model.predict_proba(vectorizer.transform(rows))
     return probs
 

@@ -15,7 +15,7 @@ import torch
 from datasets import Dataset, concatenate_datasets
 from scipy.special import log_softmax, softmax
 
-from helpers.corpora.labels import RELATIONS
+from helpers.corpora.labels import ordered
 from helpers.learning import encoders, heads, loop
 from helpers.learning.config import TrainConfig
 from helpers.learning.inference import predict
@@ -71,6 +71,11 @@ class Splits:
     dev: Dataset
 
     @property
+    def labels(self) -> list[str]:
+        """The names of the labels, in the order of ids and logits; the first is no_relation."""
+        return self.train.features["label"].names
+
+    @property
     def labelled(self) -> Dataset:
         """All rows of the training file."""
         return concatenate_datasets([self.train, self.valid])
@@ -84,7 +89,7 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
     """
     config = RelationConfig(**settings)
     tokenizer, features = encode(splits, config)
-    model = build(config, tokenizer, splits.train["label"][:])
+    model = build(config, tokenizer, splits)
     result = loop.fit(
         model,
         features["train"],
@@ -115,7 +120,7 @@ def train_and_score(*, splits: Splits, folder: Path, **settings) -> dict:
 
 
 def load_logits(folder: str | Path, split: str = "dev") -> np.ndarray:
-    """Read the logits (n, 30) that `train_and_score` saved for "dev" or "valid", in the rows' order."""
+    """Read the logits (n, labels) that `train_and_score` saved for "dev" or "valid", in the rows' order."""
     with np.load(Path(folder) / "logits.npz", allow_pickle=False) as saved:
         return saved[split].astype(float)
 
@@ -145,8 +150,8 @@ def encode_rows(rows: Iterable[dict], tokenizer, *, scheme: str, max_length: int
     ]
 
 
-def build(config: RelationConfig, tokenizer, gold: list[int]) -> heads.Classifier:
-    """Put a relation head on the encoder that the config names; `gold` gives the class weights."""
+def build(config: RelationConfig, tokenizer, splits: Splits) -> heads.Classifier:
+    """Put a head for the labels of `splits` on the encoder that the config names."""
     encoder = encoders.build_encoder(
         config.model,
         tokenizer,
@@ -157,9 +162,10 @@ def build(config: RelationConfig, tokenizer, gold: list[int]) -> heads.Classifie
         dropout=config.dropout,
     )
     power = config.class_weight_power
-    weights = imbalance.class_weights(gold, power=power) if power else None
+    gold, names = splits.train["label"][:], splits.labels
+    weights = imbalance.class_weights(gold, power=power, names=names) if power else None
     model = heads.classifier(
-        encoder, RELATIONS, task="sequence", pooling=config.pooling, class_weights=weights, seed=config.seed
+        encoder, names, task="sequence", pooling=config.pooling, class_weights=weights, seed=config.seed
     )
     narrow = encoder.config.hidden_size < 768
     return _widened(model, seed=config.seed) if narrow else model
@@ -203,8 +209,9 @@ def _validate(model, *, rows: list[dict], gold: list[int]) -> dict[str, float]:
 def _encoded(splits: Splits, spec: str, vocabulary_size: int, scheme: str, max_length: int):
     """Tokenise all splits; seeds and learning rates share the result."""
     tokenizer = tokenizers.load_tokenizer(spec, texts=splits.train["sentence"][:], size=vocabulary_size)
-    markers.register_markers(tokenizer, scheme)
     rows = {"train": splits.train, "valid": splits.valid, "dev": splits.dev}
+    types = ordered(markers.entity_types(*rows.values()), markers.TYPES)
+    markers.register_markers(tokenizer, scheme, types=types)
     return tokenizer, {
         split: encode_rows(part, tokenizer, scheme=scheme, max_length=max_length)
         for split, part in rows.items()
@@ -235,5 +242,5 @@ def _drawer(config: RelationConfig, splits: Splits) -> Callable[[int], np.ndarra
 
 @lru_cache(maxsize=1)
 def _suspicion(splits: Splits) -> np.ndarray:
-    """Score the training rows (n, 30) by a cheap model that did not see them: cross-fitted TF-IDF."""
+    """Score the training rows (n, labels) by a cheap model that did not see them: cross-fitted TF-IDF."""
     return baselines.cross_fitted(baselines.structured_tfidf, splits.train)

@@ -1,6 +1,6 @@
 """One label covers most rows, and not the same share in training and in use: weights, draws, priors.
 
-Everything is about rows with one label out of RELATIONS.
+Everything is about rows with one label out of `names`, the first of which is no_relation.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,18 +10,20 @@ import numpy as np
 from helpers.corpora.labels import NO_RELATION, RELATIONS
 
 
-def label_shares(gold: Sequence[int], *, smoothing: float = 1.0) -> np.ndarray:
-    """Give the smoothed share of each label: (30,), never 0."""
-    counts = np.bincount(gold, minlength=len(RELATIONS)) + smoothing
+def label_shares(
+    gold: Sequence[int], *, smoothing: float = 1.0, names: Sequence[str] = RELATIONS
+) -> np.ndarray:
+    """Give the smoothed share of each label: (labels,), never 0."""
+    counts = np.bincount(gold, minlength=len(names)) + smoothing
     return counts / counts.sum()
 
 
-def class_weights(gold: Sequence[int], *, power: float) -> list[float]:
+def class_weights(gold: Sequence[int], *, power: float, names: Sequence[str] = RELATIONS) -> list[float]:
     """Weigh labels by share ** -power, scaled so that the mean weight over rows is 1.
 
     0 leaves the loss alone, 1 gives every class the same total weight.
     """
-    shares = label_shares(gold)
+    shares = label_shares(gold, names=names)
     weights = shares**-power
     return (weights / weights[np.asarray(gold)].mean()).tolist()
 
@@ -29,7 +31,7 @@ def class_weights(gold: Sequence[int], *, power: float) -> list[float]:
 def hard_negative_weights(gold: Sequence[int], probs: np.ndarray) -> np.ndarray:
     """Weigh rows for sampling: (n,), mean 1 over the no_relation rows, 1 for every relation.
 
-    `probs` (n, 30) come from a model that did not train on these rows. A negative counts
+    `probs` (n, labels) come from a model that did not train on these rows. A negative counts
     (1 - p(no_relation)) / mean: the more it looks like a relation, the more often it is drawn.
     """
     weights, negative = np.ones(len(gold)), np.asarray(gold) == NO_RELATION
@@ -54,5 +56,5 @@ def draw_by_weight(weights: np.ndarray, *, seed: int = 0) -> Callable[[int], np.
 
 
 def adjust_prior(logits: np.ndarray, *, old: np.ndarray, new: np.ndarray) -> np.ndarray:
-    """Move logits (n, 30) from label shares `old` to `new` by Bayes' rule."""
+    """Move logits (n, labels) from label shares `old` to `new` by Bayes' rule."""
     return np.asarray(logits) + np.log(new) - np.log(old)

@@ -5,14 +5,16 @@ entity's word: 9 % of KLUE-RE's entity words occur more than once in their sente
 start markers whatever the length limit; batching and models are elsewhere.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from helpers.text.alignment import Encoded, encode_with_offsets
 
-TYPES = ("PER", "ORG", "LOC", "DAT", "NOH", "POH")
+TYPES = ("PER", "ORG", "LOC", "DAT", "NOH", "POH")  # KLUE's; other types are written as they are called
 KOREAN = MappingProxyType(dict(zip(TYPES, ("사람", "단체", "장소", "날짜", "수량", "기타"), strict=True)))
 ENGLISH = MappingProxyType(
     dict(zip(TYPES, ("person", "organization", "location", "date", "number", "other"), strict=True))
@@ -26,16 +28,30 @@ class Scheme:
 
     Every part is a template over {subject}, {object} (the entities' words), {with_} (과 or 와, as the
     subject's last sound wants), {subject_type} and {object_type}. `tokens` are the pieces that a tokenizer
-    should keep whole.
+    should keep whole; one with {type} stands for one piece per entity type.
     """
 
     subject: tuple[str, str] = ("", "")
     object: tuple[str, str] = ("", "")
     prefix: tuple[str, str] = ("", "")  # the subject's part, then the object's: the start markers are here
     suffix: str = ""
-    words: MappingProxyType | None = None  # type code → the word written for it; None: types are not used
+    words: MappingProxyType | None = None  # KLUE's type → the word written for it; None: types are not used
     replace: bool = False  # the opening marker takes the entity's place
     tokens: tuple[str, ...] = ()
+
+    def pieces(self, types: Iterable[str] = TYPES) -> list[str]:
+        """List the tokens for data with these entity types."""
+        words = [self.word(kind) for kind in types]
+        found = (
+            piece.replace("{type}", word)
+            for piece in self.tokens
+            for word in (words if "{type}" in piece else [""])
+        )
+        return list(dict.fromkeys(found))
+
+    def word(self, kind: str) -> str:
+        """Return what is written for an entity type: KLUE's have their words, others their own name."""
+        return self.words.get(kind, kind) if self.words else ""
 
 
 _TYPED = (
@@ -43,6 +59,7 @@ _TYPED = (
     ("[OBJ-{object_type}]", "[/OBJ-{object_type}]"),
 )
 _PUNCT = (("@*{subject_type}*", "@"), ("#^{object_type}^", "#"))
+_PIECES = ("@", "*", "#", "^", "{type}")
 _SCHEMES = {
     "none": Scheme(),
     "entity-mask": Scheme(
@@ -50,7 +67,7 @@ _SCHEMES = {
         object=(_TYPED[1][0], ""),
         words=CODES,
         replace=True,
-        tokens=tuple(f"[{role}-{name}]" for role in ("SUBJ", "OBJ") for name in TYPES),
+        tokens=("[SUBJ-{type}]", "[OBJ-{type}]"),
     ),
     "marker": Scheme(
         subject=("[SUBJ]", "[/SUBJ]"),
@@ -62,25 +79,21 @@ _SCHEMES = {
         subject=_TYPED[0],
         object=_TYPED[1],
         words=CODES,
-        tokens=tuple(f"[{role}-{name}]" for role in ("SUBJ", "/SUBJ", "OBJ", "/OBJ") for name in TYPES),
+        tokens=("[SUBJ-{type}]", "[/SUBJ-{type}]", "[OBJ-{type}]", "[/OBJ-{type}]"),
     ),
-    "typed-punct": Scheme(
-        subject=_PUNCT[0], object=_PUNCT[1], words=KOREAN, tokens=("@", "*", "#", "^", *KOREAN.values())
-    ),
-    "typed-punct-en": Scheme(
-        subject=_PUNCT[0], object=_PUNCT[1], words=ENGLISH, tokens=("@", "*", "#", "^", *ENGLISH.values())
-    ),
+    "typed-punct": Scheme(subject=_PUNCT[0], object=_PUNCT[1], words=KOREAN, tokens=_PIECES),
+    "typed-punct-en": Scheme(subject=_PUNCT[0], object=_PUNCT[1], words=ENGLISH, tokens=_PIECES),
     "typed-punct-question": Scheme(
         subject=_PUNCT[0],
         object=_PUNCT[1],
         suffix=" {subject}{with_} {object}의 관계는 무엇인가?",
         words=KOREAN,
-        tokens=("@", "*", "#", "^", *KOREAN.values()),
+        tokens=_PIECES,
     ),
     "prefix": Scheme(
         prefix=("@*{subject_type}*{subject}@ ", "#^{object_type}^{object}# "),
         words=KOREAN,
-        tokens=("@", "*", "#", "^", *KOREAN.values()),
+        tokens=_PIECES,
     ),
     # The published input after its parsing bug: both entities lost, their placeholders in plain text.
     "legacy-prefix": Scheme(prefix=("[E1-UNK]<SUBJ>[/E1] ", "[E2-UNK]<OBJ>[/E2] ")),
@@ -192,7 +205,12 @@ def scheme_parts(scheme: str) -> Scheme:
     return _SCHEMES["typed-punct" if scheme == FIRST_MATCH else scheme]
 
 
-def register_markers(tokenizer, scheme: str) -> int:
+def entity_types(*parts: Iterable[Mapping[str, Any]]) -> set[str]:
+    """Collect the entity types of the rows of relation data sets."""
+    return {row[f"{role}_entity"]["type"] for rows in parts for row in rows for role in ("subject", "object")}
+
+
+def register_markers(tokenizer, scheme: str, *, types: Iterable[str] = TYPES) -> int:
     """Add to `tokenizer` the pieces of `scheme` that it would lose or split; return how many were added.
 
     Bracketed markers become special tokens. Punctuation and type words are added only where the vocabulary
@@ -201,7 +219,7 @@ def register_markers(tokenizer, scheme: str) -> int:
     from tokenizers import AddedToken
 
     added = 0
-    for piece in scheme_parts(scheme).tokens:
+    for piece in scheme_parts(scheme).pieces(types):
         if not is_one_token(tokenizer, piece):
             special = piece.startswith("[")
             token = AddedToken(piece, single_word=piece.isalpha(), normalized=False, special=special)
@@ -285,11 +303,11 @@ def _check(sentence: str, subject: tuple[int, int], object: tuple[int, int]) -> 
 
 
 def _type_word(parts: Scheme, name: str | None, scheme: str) -> str:
-    if parts.words is None:
-        return ""
-    if name not in parts.words:
-        raise ValueError(f"scheme {scheme!r} needs entity types out of {', '.join(TYPES)}; got {name!r}")
-    return parts.words[name]
+    if parts.words is not None and not name:
+        raise ValueError(
+            f"scheme {scheme!r} writes the entities' types, such as {', '.join(TYPES)}; got {name!r}"
+        )
+    return parts.word(name or "")
 
 
 def _with(word: str) -> str:

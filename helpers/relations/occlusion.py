@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import softmax
 
-from helpers.corpora.labels import RELATIONS
+from helpers.corpora.labels import RELATIONS, ordered
 from helpers.display import highlight
 from helpers.learning import encoders, heads
 from helpers.learning.inference import predict
 from helpers.relations.experiment import RelationConfig, encode_rows
-from helpers.relations.markers import TYPES
+from helpers.relations.markers import TYPES, entity_types
 from helpers.statistics import wilson
 from helpers.text.tokenizers import load_tokenizer
 
@@ -27,9 +27,9 @@ from helpers.text.tokenizers import load_tokenizer
 def word_effects(predict, row: dict) -> tuple[list[str], np.ndarray, int]:
     """Return the words of a row, how much each one carries, and the predicted label.
 
-    `predict(rows) -> logits (n, 30)`. A word's effect is the fall of the predicted label's probability when
-    the word is replaced by blanks, which leaves every offset where it was. Words that hold an entity stay
-    and count 0.
+    `predict(rows) -> logits (n, labels)`. A word's effect is the fall of the predicted label's probability
+    when the word is replaced by blanks, which leaves every offset where it was. Words that hold an entity
+    stay and count 0.
     """
     words = _words(row["sentence"])
     held = [_touches(word, row["subject_entity"]) or _touches(word, row["object_entity"]) for word in words]
@@ -41,13 +41,13 @@ def word_effects(predict, row: dict) -> tuple[list[str], np.ndarray, int]:
     return [row["sentence"][start:end] for start, end in words], effects, label
 
 
-def draw(predict, rows: Sequence[dict]):
+def draw(predict, rows: Sequence[dict], *, names: Sequence[str] = RELATIONS):
     """Draw sentences with each word shaded: blue words carry the prediction, orange ones oppose it."""
     drawn = []
     for row in rows:
         words, effects, label = word_effects(predict, row)
         pair = f"{row['subject_entity']['word']} → {row['object_entity']['word']}"
-        drawn.append(highlight.weights(words, effects.tolist(), caption=f"{pair}: {RELATIONS[label]} ·"))
+        drawn.append(highlight.weights(words, effects.tolist(), caption=f"{pair}: {names[label]} ·"))
     return highlight.stack(drawn)
 
 
@@ -59,9 +59,10 @@ def counterfactuals(predict, rows: Sequence[dict], *, seed: int = 0) -> pd.DataF
     """
     rng = np.random.default_rng(seed)
     rows = list(rows)
+    types = ordered(entity_types(rows), TYPES)
     changes: dict[str, Sequence[dict | None]] = {
         "markers on another pair": _other_pairs(rows),
-        "other types": [_retyped(row, rng) for row in rows],
+        "other types": [_retyped(row, types, rng) for row in rows],
         "roles swapped": [_swapped(row) for row in rows],
     }
     before = predict(rows).argmax(axis=1)
@@ -122,10 +123,13 @@ def _swapped(row: dict) -> dict:
     return row | {"subject_entity": row["object_entity"], "object_entity": row["subject_entity"]}
 
 
-def _retyped(row: dict, rng: np.random.Generator) -> dict:
+def _retyped(row: dict, types: Sequence[str], rng: np.random.Generator) -> dict | None:
+    """Give both entities other types; None where there is no other."""
+    if len(types) < 2:
+        return None
     changed = {}
     for role in ("subject_entity", "object_entity"):
-        others = [name for name in TYPES if name != row[role]["type"]]
+        others = [name for name in types if name != row[role]["type"]]
         changed[role] = row[role] | {"type": others[rng.integers(len(others))]}
     return row | changed
 

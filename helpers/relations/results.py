@@ -20,7 +20,7 @@ def train(splits: Splits, configs: Sequence[RelationConfig], *, name: str) -> pd
         [asdict(config) for config in configs],
         name=name,
         shared={"splits": splits},
-        fingerprint=sweeps.fingerprint(splits.train, splits.valid, splits.dev),
+        fingerprint=sweeps.fingerprint(splits.labels, splits.train, splits.valid, splits.dev),
     )
 
 

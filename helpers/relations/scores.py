@@ -1,18 +1,18 @@
-"""KLUE-RE's labels and official scores, with what their intervals need.
+"""KLUE-RE's official scores, for any number of labels, with what their intervals need.
 
-Scores are percentages. `micro_f1` leaves `no_relation` out of the average, `auprc` keeps it in: so do the
-official definitions. Type constraints live in `constraints`, baselines in `baselines`.
+Scores are percentages. `micro_f1` leaves `no_relation`, label 0, out of the average, `auprc` keeps it in: so
+do the official definitions. Type constraints live in `constraints`, baselines in `baselines`.
 """
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from helpers.corpora.labels import NO_RELATION, RELATIONS
+from helpers.corpora.labels import NO_RELATION
 
 
 def micro_f1(gold: Sequence[int], pred: Sequence[int]) -> float:
-    """Score label ids by micro-F1 ×100 over the 29 relations; `no_relation` is no class of its own.
+    """Score label ids by micro-F1 ×100 over the relations; `no_relation` (0) is no class of its own.
 
     >>> micro_f1([0, 1, 2], [0, 1, 0])  # precision 1/1, recall 1/2
     66.66666666666667
@@ -37,7 +37,7 @@ def f1_of_counts(counts: np.ndarray) -> np.ndarray:
 
 
 def auprc(gold: Sequence[int], probs: np.ndarray) -> float:
-    """Score probabilities (n, 30) by the mean ×100 of 30 trapezoidal areas under precision and recall.
+    """Score probabilities (n, k) by the mean ×100 of k trapezoidal areas under precision and recall.
 
     A class absent from `gold` counts 50, as scikit-learn's curve gives it: recall 1 at precision 0, then the
     point (0, 1).
@@ -46,7 +46,7 @@ def auprc(gold: Sequence[int], probs: np.ndarray) -> float:
 
 
 def class_auprc(gold: Sequence[int], probs: np.ndarray) -> np.ndarray:
-    """Give each class's area under its precision-recall curve, ×100: (30,)."""
+    """Give each class's area under its precision-recall curve, ×100: (k,)."""
     return np.array([_area(steps) for steps in _steps(*checked_scores(gold, probs))]) * 100
 
 
@@ -54,15 +54,18 @@ def _labels(values: Sequence[int], name: str) -> np.ndarray:
     labels = np.asarray(values)
     if labels.ndim != 1 or not labels.size or labels.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a list of label ids, got {labels.dtype} of shape {labels.shape}")
-    if not 0 <= labels.min() <= labels.max() < len(RELATIONS):
-        raise ValueError(f"{name} must hold ids 0 to 29, got {labels.min()} to {labels.max()}; see RELATIONS")
+    if labels.min() < 0:
+        raise ValueError(f"{name} must hold ids from 0 on, got {labels.min()}; score labelled rows")
     return labels
 
 
 def checked_scores(gold: Sequence[int], probs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     labels, probs = _labels(gold, "gold"), np.asarray(probs)
-    if probs.shape != (len(labels), len(RELATIONS)):
-        raise ValueError(f"probs must be ({len(labels)}, 30), one row per gold label, got {probs.shape}")
+    if probs.ndim != 2 or len(probs) != len(labels) or probs.shape[1] <= labels.max():
+        wanted = f"({len(labels)}, {labels.max() + 1} or more)"
+        raise ValueError(
+            f"probs must be {wanted}: a row per gold label, a column per class; got {probs.shape}"
+        )
     if not np.isfinite(probs).all():
         raise ValueError("probs holds NaN or infinity; apply softmax to finite logits first")
     return labels, probs
@@ -73,7 +76,7 @@ def _steps(gold: np.ndarray, probs: np.ndarray) -> Iterator[tuple[np.ndarray, ..
 
     Each is (tp, ranked, tp_before, ranked_before): hits and rows at scores >= s, and at scores > s.
     """
-    for c in range(len(RELATIONS)):
+    for c in range(probs.shape[1]):
         ranked, hits = np.sort(probs[:, c]), np.sort(probs[gold == c, c])
         at = np.unique(hits)[::-1]
         yield (

@@ -106,17 +106,17 @@ def false_positives(
     return pd.DataFrame(rows)
 
 
-def by_class(gold: Sequence[int], probs: np.ndarray) -> pd.DataFrame:
+def by_class(gold: Sequence[int], probs: np.ndarray, *, names: Sequence[str] = RELATIONS) -> pd.DataFrame:
     """Give each label's AUPRC with a 95 % interval over rows; labels without a row are left out."""
     areas, drawn = class_auprc(gold, probs), auprc_resamples(gold, probs)
-    support = np.bincount(gold, minlength=len(RELATIONS))
+    support = np.bincount(gold, minlength=len(names))
     rows = [
         {
-            "label": RELATIONS[k],
+            "label": names[k],
             "rows": int(support[k]),
             "auprc": Interval(float(areas[k]), *map(float, np.percentile(drawn[:, k], [2.5, 97.5]))),
         }
-        for k in np.flatnonzero(support)
+        for k in np.flatnonzero(support).tolist()
     ]
     return pd.DataFrame(rows)
 

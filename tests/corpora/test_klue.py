@@ -3,7 +3,6 @@
 import pytest
 
 from helpers import corpora
-from helpers.corpora import klue
 
 from .rows import NER, post, refused, relation, tsv, write_csv, write_json, write_lines
 
@@ -36,7 +35,7 @@ class TestBadRelations:
             ),
             (
                 {"object_entity": {"word": "하람", "start_idx": 0, "end_idx": 1, "type": "PERSON"}},
-                "unknown type 'PERSON'; expected one of PER, ORG",
+                "unknown type 'PERSON'; did you mean 'PER'.*labels.yaml",
             ),
             ({"guid": "re-0"}, "rows 1 and 2 both have the guid 're-0'"),
             ({"guid": ""}, "expected an id in 'guid' or 'id'"),
@@ -149,4 +148,4 @@ class TestBadEntities:
 
 
 def test_entity_types_are_the_six_of_klue():
-    assert klue.ENTITY_TYPES == ("PER", "ORG", "LOC", "DAT", "POH", "NOH")
+    assert corpora.ENTITY_TYPES == ("PER", "ORG", "LOC", "DAT", "POH", "NOH")

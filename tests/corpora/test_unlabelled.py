@@ -1,56 +1,54 @@
-"""Unlabelled text: all of a source, none of its dev sentences, errors that name the file."""
-
-import json
+"""Files without labels, for prediction: every row, in order, whatever the format."""
 
 import pytest
 
-from helpers import sample_world
-from helpers.corpora import unlabelled
-from helpers.sample_world import lexicon
-from helpers.sample_world.tables import words
+from helpers import corpora
+
+from .rows import NER, refused, relation, tsv, write_csv, write_json, write_lines
 
 
-def test_the_sample_writes_sentences_about_the_names_of_train():
-    texts = unlabelled.load_unlabelled("sample", rows=400)["sample world"]
-    assert len(texts) == len(set(texts)) > 380
-    assert texts[:50] == list(dict.fromkeys(sample_world.unlabelled(50)))
-    people = {split: _people(texts, split) for split in ("train", "dev")}
-    assert people["train"] > 100 and people["dev"] < 0.1 * people["train"], "syllables may meet by chance"
+def test_relations_without_labels_or_with_a_placeholder(tmp_path):
+    rows = [relation(i) for i in range(3)]
+    bare = [{name: cell for name, cell in row.items() if name != "label"} for row in rows]
+    paths = [
+        write_json(tmp_path / "a.json", bare),
+        write_csv(tmp_path / "test_data.csv", [r | {"label": 100} for r in rows]),
+    ]
+    for path in paths:
+        loaded = corpora.load_unlabelled(path, "relations")
+        assert loaded.column_names == ["guid", "sentence", "subject_entity", "object_entity", "source"]
+        assert loaded["guid"][:] == ["re-0", "re-1", "re-2"]
+        assert loaded[0]["subject_entity"] == rows[0]["subject_entity"]
 
 
-def _people(texts, split) -> int:
-    """Count the words that begin with a surname and a given name of the split."""
-    given, surnames = set(lexicon._pool("given", split)), set(words("surnames"))
-    return sum(word[0] in surnames and word[1:3] in given for text in texts for word in text.split())
+def test_texts_of_every_kind(tmp_path):
+    (tmp_path / "a.txt").write_text("첫 문장\n\n[둘째] 문장\n")
+    (tmp_path / "b.tsv").write_text(tsv(NER))
+    write_lines(tmp_path / "c.jsonl", [{"id": 7, "text": "첫 문장"}, {"id": 9, "text": "둘"}])
+    write_json(tmp_path / "d.json", [{"data": {"text": "첫 문장"}, "annotations": []}])
+    write_csv(tmp_path / "e.csv", [{"no": 1, "body": "글", "lang": "ko"}])
+    entities = corpora.load_unlabelled(tmp_path / "a.txt", "entities")
+    assert entities["sentence"][:] == ["첫 문장", "[둘째] 문장"] and entities["tokens"][0] == list("첫 문장")
+    assert corpora.load_unlabelled(tmp_path / "b.tsv", "entities")["sentence"][:] == ["하람 #"]
+    assert corpora.load_unlabelled(tmp_path / "c.jsonl", "entities")["guid"][:] == ["7", "9"]
+    assert corpora.load_unlabelled(tmp_path / "d.json", "entities")["sentence"][:] == ["첫 문장"]
+    posts = corpora.load_unlabelled(tmp_path / "e.csv", "multilabel", fields={"text": "body", "id": "no"})
+    assert posts.to_list() == [{"id": "1", "content": "글", "lang": "ko"}]
+    assert corpora.load_unlabelled(tmp_path / "a.txt", "multilabel")["content"][:] == [
+        "첫 문장",
+        "[둘째] 문장",
+    ]
 
 
-def test_a_folder_gives_documents_lines_and_training_sentences(tmp_path):
-    (tmp_path / "corpus").mkdir()
-    rows = [{"id": str(i), "text": f"문서 {i}번은 길다."} for i in range(40)]
-    (tmp_path / "corpus" / "news.jsonl").write_text("\n".join(json.dumps(row) for row in rows))
-    (tmp_path / "unlabelled").mkdir()
-    (tmp_path / "unlabelled" / "talk.txt").write_text("한 줄이다.\n\n두 줄이다.\n")
-    (tmp_path / "klue-ner").mkdir()
-    for split in ("train", "dev"):
-        (tmp_path / "klue-ner" / f"mine_{split}.tsv").write_text(
-            f"## {split}\n누\tB-PS\n리\tI-PS\n{split[0]}\tO\n\n"
-        )
-    found = unlabelled.load_unlabelled(str(tmp_path))
-    assert list(found) == ["news", "talk", "klue-ner, training sentences"]
-    assert 25 <= len(found["news"]) < 40, "a tenth of the documents, by hash, is dev"
-    assert found["talk"] == ["한 줄이다.", "두 줄이다."]
-    assert found["klue-ner, training sentences"] == ["누리t"]
-    assert unlabelled.dev_sentences(str(tmp_path)) == ["누리d"]
-
-
-def test_what_cannot_be_read_is_named(tmp_path):
-    with pytest.raises(ValueError, match="holds no text"):
-        unlabelled.load_unlabelled(str(tmp_path))
-    (tmp_path / "a.pdf").write_text("x")
-    with pytest.raises(ValueError, match=r"cannot read \.pdf"):
-        unlabelled.read_texts(tmp_path / "a.pdf")
-    with pytest.raises(ValueError, match="found none"):
-        unlabelled.read_texts(tmp_path)
-    (tmp_path / "b.txt").write_text("\n \n")
-    with pytest.raises(ValueError, match="it holds no text"):
-        unlabelled.read_texts(tmp_path / "b.txt")
+def test_no_row_is_left_out_quietly(tmp_path):
+    path = write_lines(tmp_path / "x.jsonl", [{"text": "글"}, {"text": " "}])
+    refused(
+        r"x.jsonl: dropped 1 × record without text \(x.jsonl, record 2\)",
+        corpora.load_unlabelled,
+        path,
+        "entities",
+    )
+    refused("no such file", corpora.load_unlabelled, tmp_path / "y.jsonl", "entities")
+    refused("task must be 'relations', 'entities' or", corpora.load_unlabelled, path, "documents")
+    with pytest.raises(ValueError, match="no rows in it"):
+        corpora.load_unlabelled(write_lines(tmp_path / "z.jsonl", []), "relations")

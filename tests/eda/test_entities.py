@@ -9,7 +9,7 @@ from helpers.eda import entities, texts
 
 class TestEntities:
     def test_mentions_and_types(self):
-        from datasets import Dataset
+        from datasets import ClassLabel, Dataset, List
 
         def sentence(text, tags):
             ids = [TAGS.index(tag) for tag in tags.split()]
@@ -19,6 +19,8 @@ class TestEntities:
         dev = Dataset.from_list(
             [sentence("하람나래", "B-PS I-PS B-OG I-OG"), sentence("가 나다", "B-OG I-OG I-OG O")]
         )
+        tags = List(ClassLabel(names=list(TAGS)))
+        train, dev = (rows.cast_column("ner_tags", tags) for rows in (train, dev))
         found = entities.mentions(dev)
         assert found["surface"].tolist() == ["하람", "나래", "가 나"]
         assert entities.adjacent_pairs(found) == 1

@@ -10,14 +10,15 @@ from helpers.eda import posts
 
 @pytest.fixture(scope="module")
 def small():
-    from datasets import Dataset
+    from datasets import ClassLabel, Dataset, List
 
     names = [["fud", "cliche"], ["fud"], ["cliche"], []] * 5
     spans = [[[0, 3], [2, 4]], [[5, 6], [0, 1]], [[0, 1], [1, 2]], []] * 5
     langs = ["uk", "ru", "uk", "uk"] * 5
-    return Dataset.from_dict(
-        {"techniques": names, "trigger_words": spans, "lang": langs, "content": ["글" * 9] * 20}
-    )
+    labels = [[corpora.TECHNIQUES.index(name) for name in post] for post in names]
+    columns = {"techniques": names, "labels": labels, "trigger_words": spans, "lang": langs}
+    rows = Dataset.from_dict(columns | {"content": ["글" * 9] * 20})
+    return rows.cast_column("labels", List(ClassLabel(names=list(corpora.TECHNIQUES))))
 
 
 class TestPosts:

@@ -9,6 +9,7 @@ from helpers.corpora import splits
 from helpers.corpora.labels import RELATIONS
 from helpers.eda import relations
 from helpers.statistics import Interval
+from tests import own_data
 
 SENTENCE = "하람과 하람은 나래상사에서 일한다."
 
@@ -54,17 +55,23 @@ class TestRelations:
         assert table.loc["per:employee_of"].tolist() == [75, 25]
         assert table.sum(axis=1).tolist() == [100, 100]
 
+    def test_other_labels_than_klue_s(self, tmp_path):
+        own_data.write(tmp_path, own_data.relations(40), "mine_train")
+        table = relations.frame(corpora.load_relations(tmp_path, "train"))
+        assert set(table["label"]) == {"no_relation", "복용", "처방"}
+        assert relations.label_shift(table, table)["label"].tolist() == ["no_relation", "복용", "처방"]
+        assert relations.type_pairs(table).index.tolist() == ["no_relation", "복용", "처방"]
+
     def test_type_lookup_reads_no_text(self):
-        from datasets import Dataset
+        from datasets import ClassLabel, Dataset
 
         def pairs(*cells):
             kinds = [
                 {"subject_entity": {"type": "PER"}, "object_entity": {"type": kind}} for kind, _ in cells
             ]
             labels = [RELATIONS.index(label) for _, label in cells]
-            return Dataset.from_list(
-                [row | {"label": label} for row, label in zip(kinds, labels, strict=True)]
-            )
+            rows = [row | {"label": label} for row, label in zip(kinds, labels, strict=True)]
+            return Dataset.from_list(rows).cast_column("label", ClassLabel(names=list(RELATIONS)))
 
         train = pairs(
             ("ORG", "per:employee_of"),

@@ -3,16 +3,19 @@
 from dataclasses import asdict, replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from pytest import approx
 
+from helpers.corpora import load_entities
 from helpers.corpora.labels import TAGS
-from helpers.entities import experiment, scores, tags
+from helpers.entities import audit, errors, experiment, results, scores, tags, voting
 from helpers.entities.experiment import Part, TaggerConfig
 from helpers.entities.tags import TagArray
 from helpers.learning import checkpointing
 from helpers.learning.config import EPOCH
+from tests import own_data
 
 CONFIG = TaggerConfig(
     hidden=16, layers=1, bigrams=64, dropout=0.0, peak_lr=0.05, epochs=3, batch_size=4, seed=1, swa_start=2,
@@ -95,6 +98,29 @@ def test_it_learns_and_writes_every_reading(parts, trained):
     last = TagArray(arrays["dev_last"], parts["dev"].gold.bounds)
     assert scores.entity_f1(parts["dev"].gold, last) > 90
     assert sorted(path.name for path in folder.iterdir()) == ["checkpoints", "model", "predictions.npz"]
+
+
+def test_types_of_the_data_are_learned_scored_and_shown(tmp_path):
+    for name, count, seed in (("train", 80, 0), ("valid", 20, 1), ("dev", 30, 2)):
+        own_data.write(tmp_path / name, own_data.entities(count, seed=seed), "mine_train")
+    own = {name: Part.of(load_entities(tmp_path / name, "train")) for name in ("train", "valid", "dev")}
+    encodings = experiment.encode_parts(own, ["train:character"], size=200)
+    (tmp_path / "run").mkdir()
+    result, _ = train(own, encodings, tmp_path / "run")
+    runs = pd.DataFrame([asdict(CONFIG) | result | {"role": "main", "folder": str(tmp_path / "run")}])
+    runs = runs.assign(architecture=CONFIG.architecture)
+    scored = results.collect(runs, own).set_index("system")
+    assert scored.loc["last", "entity F1"] > 80
+    tagged = scored.loc["last", "scored"].tags
+    assert tagged.types == ("약물", "질병")
+    assert errors.describe(own)[["약물", "질병"]].iloc[2].tolist() == [30, 30]
+    assert set(errors.find_errors(own["dev"], tagged)["type"]) == {"약물", "질병"}
+    assert audit.ceilings(own["dev"], {"characters": encodings["train:character"].tokenizer}).shape[0] >= 1
+    members = results.load_members(runs, encodings)["swa"]
+    voted = voting.decode_ensemble(list(members.values()))
+    assert voted.types == tagged.types and scores.entity_f1(own["dev"].gold, voted) > 80
+    found = errors.tag_sentences(own["dev"].sentences[:2], runs, encodings)
+    assert {span.kind for spans in found for span in spans} == {"약물", "질병"}
 
 
 def test_validation_f1_is_that_of_the_written_tags(parts, trained):

@@ -8,18 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from helpers.corpora.labels import TAGS
+from helpers.corpora.labels import TAGS, tags_of
 from helpers.entities import scores
+from helpers.entities.tags import encode
 
 PERFECT = [["B-PS", "I-PS", "O", "B-LC"], ["O", "B-QT"]]
 
-tag_rows = st.lists(st.lists(st.sampled_from(TAGS), max_size=12), min_size=1, max_size=8)
-
 
 @st.composite
-def gold_and_pred(draw):
-    gold = draw(tag_rows)
-    tag = st.sampled_from(TAGS)
+def gold_and_pred(draw, tags=TAGS):
+    gold = draw(st.lists(st.lists(st.sampled_from(tags), max_size=12), min_size=1, max_size=8))
+    tag = st.sampled_from(tags)
     return gold, [[draw(st.one_of(st.just(t), tag)) for t in row] for row in gold]
 
 
@@ -33,6 +32,22 @@ def test_entity_f1_equals_seqeval(average, pair):
         assert np.isnan(ours) if average == "macro" else ours == 0.0
     else:
         assert ours == approx(_seqeval(gold, pred, average), abs=1e-9)
+
+
+@pytest.mark.parametrize("average", ["macro", "micro"])
+@settings(max_examples=60, deadline=None)
+@given(pair=gold_and_pred(tags=tags_of(("질병", "PS", "a-b"))))
+def test_entity_f1_of_other_types_equals_seqeval(average, pair):
+    if scores.entity_counts(*pair).sum():
+        ours = scores.entity_f1(*pair, average=average)
+        assert ours == approx(_seqeval(*pair, average), abs=1e-9)
+
+
+def test_types_that_only_one_side_has():
+    gold, pred = [["B-질병", "I-질병", "O"]], [["B-약물", "I-약물", "B-질병"]]
+    assert scores.entity_f1(gold, gold) == 100.0 and scores.entity_f1(gold, pred) == 0.0
+    assert scores.entity_f1(encode(gold), encode(pred)) == 0.0
+    assert scores.char_f1(gold, gold, include_outside=False) == 100.0
 
 
 @pytest.mark.parametrize("include_outside", [True, False])
@@ -99,8 +114,8 @@ def test_errors_name_the_sentence():
         scores.entity_f1([["O"], ["O", "O"]], [["O"], ["O"]])
     with pytest.raises(ValueError, match="1 sentences of gold tags but 2 of predicted"):
         scores.char_f1([["O"]], [["O"], ["O"]])
-    with pytest.raises(ValueError, match="sentence 2: unknown tag 'B-XX'"):
-        scores.entity_f1([["O"], [], ["O", "B-XX"]], [["O"], [], ["O", "O"]])
+    with pytest.raises(ValueError, match="sentence 2: unknown tag 'X-PS'"):
+        scores.entity_f1([["O"], [], ["O", "X-PS"]], [["O"], [], ["O", "O"]])
     with pytest.raises(ValueError, match="'macro' or 'micro'"):
         scores.entity_f1(PERFECT, PERFECT, average="weighted")
 

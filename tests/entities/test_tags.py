@@ -18,7 +18,19 @@ def test_encode_and_decode_are_inverse(rows):
     assert tags.decode(tagged) == rows
     assert tags.encode(tagged) is tagged
     ids = [[TAGS.index(tag) for tag in row] for row in rows]
-    assert all(map(np.array_equal, tags.from_ids(ids), tagged))
+    again = tags.from_ids(ids)
+    assert np.array_equal(again.ids, tagged.ids) and np.array_equal(again.bounds, tagged.bounds)
+    assert again.types == tagged.types
+
+
+def test_other_types_have_tags_of_their_own():
+    rows = [["B-약물", "I-약물", "O"], ["B-질병"], []]
+    tagged = tags.encode(rows)
+    assert tagged.types == ("약물", "질병") and tagged.ids.tolist() == [0, 1, 4, 2]
+    assert tags.decode(tagged) == rows
+    wider = tags.encode(tagged, ("질병", "증상", "약물"))
+    assert wider.ids.tolist() == [4, 5, 6, 0] and tags.decode(wider) == rows
+    assert tags.find_spans(rows[0]) == [(0, 2, "약물")]
 
 
 def test_spans_follow_strict_iob2():
@@ -52,8 +64,9 @@ def test_official_scorer_drops_spaces_and_what_starts_on_one():
 
 
 def test_errors_name_the_sentence():
-    with pytest.raises(ValueError, match="sentence 2: unknown tag 'B-XX'"):
-        tags.encode([["O"], [], ["O", "B-XX"]])
+    for tag, types in (("X-PS", None), ("B-XX", ("PS", "LC")), ("I-", None)):
+        with pytest.raises(ValueError, match=f"sentence 2: unknown tag '{tag}'"):
+            tags.encode([["O"], [], ["O", tag]], types)
     with pytest.raises(ValueError, match="sentence 0: 1 tags but 2 characters"):
         tags.without_spaces([["O"]], ["가나"])
     with pytest.raises(ValueError, match="expected 0 to 12"):

@@ -82,3 +82,9 @@ def test_the_default_is_the_winners_split(real_data):
     names = [[] if row is None else list(row) for row in posts["techniques"]]
     ours = folds.assign(indicators(names, TECHNIQUES))
     assert (ours == theirs.loc[posts["id"]].to_numpy()).all()
+
+
+def test_a_single_class_has_no_pairs():
+    labels = np.array([[0], [1], [0], [1]])
+    table = folds.diagnose({"x": [0, 0, 1, 1]}, labels=labels, languages=[""] * 4, lengths=[1] * 4)
+    assert table[["label", "pair"]].iloc[0].tolist() == [0, 0]

@@ -7,6 +7,8 @@ from helpers import corpora
 from helpers.multilabel import experiment, folds, results
 from helpers.multilabel.experiment import Network, NGrams
 from helpers.multilabel.results import Posts
+from helpers.multilabel.scores import macro_f1
+from tests import own_data
 
 
 @pytest.fixture(autouse=True)
@@ -111,6 +113,19 @@ def test_posts_come_from_the_corpus_in_its_own_order():
     assert posts.ids == list(dataset["id"]) and posts.labels.shape == (20, 10)
     for row, names in zip(posts.labels, dataset["techniques"], strict=True):
         assert [c for c, on in zip(corpora.TECHNIQUES, row, strict=True) if on] == names
+
+
+def test_classes_of_the_data_without_language_or_spans(tmp_path):
+    folder = own_data.write(tmp_path, own_data.posts(120), "mine_train")
+    posts = results.posts_of(corpora.load_techniques(folder, "train"))
+    assert posts.classes == ("성별", "연령", "지역") and posts.labels.shape == (120, 3)
+    assert set(posts.languages) == {""} and not any(posts.spans)
+    assigned = folds.assign(posts.labels, folds=3)
+    worst = folds.diagnose({"x": assigned}, labels=posts.labels, languages=posts.languages, lengths=[1] * 120)
+    assert worst["language"].tolist() == [0]
+    found = score(NGrams(shortest=1, longest=2), posts, assigned, [(0,)])[0,]
+    held_out = assigned == 0
+    assert macro_f1(posts.labels[held_out], found[held_out] >= 0.5) > 0.9
 
 
 def test_several_models_share_a_sweep_and_keep_their_names(posts, assigned):

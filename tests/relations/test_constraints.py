@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from datasets import ClassLabel, Dataset
 
 from helpers import corpora
 from helpers.corpora.labels import RELATIONS
@@ -68,6 +69,15 @@ def test_log_prior_is_the_smoothed_share():
     assert np.exp(bias[SPOUSE]) == pytest.approx(0.5 / 20)
 
 
+def test_other_labels_than_klue_s():
+    names = ["no_relation", "소속", "per:가족"]
+    pairs = [("PER", "PER"), ("ORG", "PER"), ("인물", "회사")]
+    bias = prefix_constraint(pairs, names=names).bias(pairs)
+    assert bias.tolist() == [[0, BLOCKED, 0], [0, 0, 0], [0, 0, 0]]  # no label begins with org:
+    assert learned_constraint(pairs, [2, 1, 0], names=names).bias(pairs)[1].tolist() == [0, 0, BLOCKED]
+    assert np.exp(log_prior(pairs, [2, 1, 0], names=names).bias(pairs)).sum(axis=1) == pytest.approx(1)
+
+
 def test_pairs_and_labels_must_match():
     with pytest.raises(ValueError, match="1 type pairs for 2 labels"):
         learned_constraint([("PER", "ORG")], [0, 1])
@@ -75,7 +85,8 @@ def test_pairs_and_labels_must_match():
 
 def test_constraints_are_learned_from_rows_by_name():
     entities = [[{"type": kind} for kind in side] for side in zip(*PAIRS, strict=True)]
-    rows = {"subject_entity": entities[0], "object_entity": entities[1], "label": GOLD}
+    columns = {"subject_entity": entities[0], "object_entity": entities[1], "label": GOLD}
+    rows = Dataset.from_dict(columns).cast_column("label", ClassLabel(names=list(RELATIONS)))
     wanted = {
         "prefix": prefix_constraint(PAIRS),
         "pair": learned_constraint(PAIRS, GOLD),

@@ -1,16 +1,20 @@
 """Features by eye, and tiny runs of every kind of training."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pytest import approx
 from scipy.special import softmax
 
 from helpers.learning import checkpointing, encoders
+from helpers.relations import baselines, results, slices
 from helpers.relations.data import load_splits
 from helpers.relations.experiment import RelationConfig, encode, encode_rows, load_logits, train_and_score
 from helpers.relations.markers import register_markers
 from helpers.relations.scores import auprc, micro_f1
 from helpers.text.tokenizers import train_tokenizer
+from tests import own_data
 
 TINY = {"tokenizer": "train:wordpiece", "vocabulary_size": 500, "hidden": 16, "epochs": 1, "batch_size": 16}
 
@@ -45,6 +49,49 @@ def test_every_kind_of_training_runs(splits, tmp_path, settings):
     result = train_and_score(splits=splits, folder=tmp_path, **TINY, **settings)
     assert load_logits(tmp_path, "valid").shape == (len(splits.valid), 30)
     assert 0 <= result["micro_f1"] <= 100
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("own")
+    for name, count, seed in (("train", 260, 0), ("dev", 60, 1)):
+        own_data.write(folder, own_data.relations(count, seed=seed), f"mine_{name}")
+    return load_splits(folder, train_rows=0, dev_rows=0)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"scheme": "typed", "epochs": 6, "peak_lr": 1e-2},
+        {"sampling": "hard-negatives", "constraint": "pair"},
+        {"class_weight_power": 0.5, "constraint": "prefix"},
+    ],
+)
+def test_labels_and_types_of_the_data_are_learned(own, tmp_path, settings):
+    assert own.labels == ["no_relation", "복용", "처방"]
+    result = train_and_score(splits=own, folder=tmp_path, **TINY | settings)
+    assert load_logits(tmp_path).shape == (60, 3)
+    tokenizer, _ = encode(own, RelationConfig(**TINY | settings))
+    if settings.get("scheme"):
+        assert result["micro_f1"] > 80
+        assert tokenizer.tokenize("[SUBJ-인물]가[/OBJ-약물]")[::2] == ["[SUBJ-인물]", "[/OBJ-약물]"]
+
+
+def test_the_cache_knows_the_names_of_the_labels(own, monkeypatch):
+    from datasets import ClassLabel
+
+    monkeypatch.setattr(results.sweeps, "sweep", lambda *_, fingerprint, **__: fingerprint)
+    more = ClassLabel(names=[*own.labels, "never seen"])
+    wider = replace(own, train=own.train.cast_column("label", more))
+    assert results.train(own, [], name="x") != results.train(wider, [], name="x")
+
+
+def test_every_baseline_knows_the_labels_of_the_data(own):
+    for baseline in baselines.BASELINES.values():
+        assert baseline(own.train, own.dev).sum(axis=1) == approx(np.ones(60), abs=1e-6)
+    gold, probs = own.dev["label"][:], baselines.structured_tfidf(own.train, own.dev)
+    assert probs.shape == (60, 3) and micro_f1(gold, probs.argmax(axis=1)) > 80
+    assert slices.by_class(gold, probs, names=own.labels)["label"].tolist() == own.labels
 
 
 def test_scores_are_those_of_the_saved_logits(splits, tmp_path):

@@ -143,8 +143,8 @@ def test_bad_ranges_are_refused(subject, object, message):
 def test_bad_schemes_and_types_are_refused():
     with pytest.raises(ValueError, match="scheme must be one of none, entity-mask"):
         marked("markers")
-    with pytest.raises(ValueError, match="needs entity types out of PER, ORG"):
-        mark(SENTENCE, (0, 2), (4, 6), scheme="typed", subject_type="사람", object_type="LOC")
+    with pytest.raises(ValueError, match="writes the entities' types, such as PER, ORG"):
+        mark(SENTENCE, (0, 2), (4, 6), scheme="typed", subject_type=None, object_type="LOC")
     assert mark(SENTENCE, (0, 2), (4, 6), scheme="marker").text == marked("marker").text
 
 
@@ -159,7 +159,7 @@ def test_no_registered_marker_shatters_or_becomes_unk(tokenizer, scheme):
 
     tok = copy.deepcopy(tokenizer)
     register_markers(tok, scheme)
-    assert all(is_one_token(tok, piece) for piece in scheme_parts(scheme).tokens)
+    assert all(is_one_token(tok, piece) for piece in scheme_parts(scheme).pieces())
     assert register_markers(tok, scheme) == 0
     for types in zip(TYPES, reversed(TYPES), strict=True):
         got = mark(SENTENCE, (0, 2), (4, 6), scheme=scheme, subject_type=types[0], object_type=types[1])
@@ -251,6 +251,21 @@ def test_the_legacy_search_marks_the_subject_where_both_words_overlap():
     row = labelled("한국 은행 본점", "한국 은행", "은행")
     got = mark_row(row, scheme=FIRST_MATCH)
     assert got.text == "@*사람*한국 은행@ 본점" and got.unmark() == row["sentence"]
+
+
+def test_other_types_are_written_as_they_are_called(tokenizer):
+    import copy
+
+    types, words = ("약물", "GENE", "PER"), {}
+    for scheme in ("typed", "typed-punct", "prefix", "entity-mask"):
+        tok = copy.deepcopy(tokenizer)
+        register_markers(tok, scheme, types=types)
+        assert all(is_one_token(tok, piece) for piece in scheme_parts(scheme).pieces(types))
+        got = mark(SENTENCE, (0, 2), (4, 6), scheme=scheme, subject_type="약물", object_type="PER")
+        assert got.unmark() == SENTENCE
+        words[scheme] = got.text.split()[0]
+    assert words["typed"] == "[SUBJ-약물]세종[/SUBJ-약물]은" and words["typed-punct"] == "@*약물*세종@은"
+    assert scheme_parts("typed-punct").pieces(types)[4:] == ["약물", "GENE", "사람"]
 
 
 def test_type_words_are_distinct():

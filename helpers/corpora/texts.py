@@ -11,7 +11,7 @@ FOLDER = "unlabelled"  # of .txt files, one text a line
 SAMPLE_ROWS = 20000
 
 
-def load_unlabelled(source: str, *, rows: int = SAMPLE_ROWS, seed: int = 0) -> dict[str, list[str]]:
+def load_texts(source: str, *, rows: int = SAMPLE_ROWS, seed: int = 0) -> dict[str, list[str]]:
     """Return texts by where they come from.
 
     The sample generates `rows` sentences. The hub gives documents. A folder gives its documents (the training
