@@ -7,7 +7,7 @@ from scipy.special import softmax
 
 from helpers import corpora
 from helpers.relations.baselines import BASELINES, type_pair
-from helpers.relations.comparison import auprc_level, counts, fit_baselines, gain, levels
+from helpers.relations.comparison import auprc_level, counts, fit_baselines, gain, levels, optimism
 from helpers.relations.scores import auprc, class_auprc, f1_of_counts, micro_f1
 from helpers.sample_world import PLANTED
 from helpers.statistics import compare, estimate
@@ -119,3 +119,12 @@ def test_every_baseline_is_fitted_and_scored():
 def test_a_baseline_repeated_for_every_seed_has_no_spread_of_seeds(gold):
     once = run(gold, 0.5, 0)
     assert estimate(counts(gold, [once] * 3), f1_of_counts).seeds == 0
+
+
+def test_choosing_among_equals_flatters_and_a_clear_winner_is_not_flattered(gold):
+    equals = np.stack([counts(gold, [run(gold, 0.5, seed)]) for seed in range(8)])
+    rows = np.arange(600)
+    assert optimism(equals, clusters=rows).value > 1
+    winner = np.concatenate([equals, counts(gold, [run(gold, 0.9, 9)])[None]])
+    assert abs(optimism(winner, clusters=rows).value) < 0.5
+    assert optimism(equals[:1], clusters=rows).value == approx(0, abs=0.5), "nothing to choose from"

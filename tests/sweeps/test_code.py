@@ -23,7 +23,7 @@ CLASSIFIERS = {"relations.experiment", "entities.experiment", "multilabel.experi
 PRESENTATION = (
     "display/tables.py", "display/figures.py", "display/highlight.py", "display/explorers.py", "cli.py",
     "batch/style/report.css", "batch/rendering.py", "records.py", "sweeps/__init__.py", "sweeps/store.py",
-    "corpora/__init__.py", "corpora/klue.py", "relations/results.py", "relations/comparison.py", "relations/slices.py",
+    "corpora/__init__.py", "corpora/klue.py", "relations/results.py", "relations/comparison.py",
     "entities/results.py", "entities/audit.py", "multilabel/results.py", "coreference/evaluation.py",
     "coreference/commands.py", "batch/runner.py", "statistics.py",
 )  # fmt: skip
