@@ -78,6 +78,7 @@ class Notebook:
     def run(self, cell: dict, **changed) -> str:
         """Run a cell; return what it says: sentences and the titles of its figures."""
         import matplotlib.pyplot as plt
+        from IPython.display import Markdown
         from IPython.utils.capture import capture_output
 
         self.shell.user_ns.update(changed)
@@ -88,6 +89,7 @@ class Notebook:
         titles += [plt.figure(number).get_suptitle() for number in plt.get_fignums()]
         plt.close("all")
         sentences = [output.data.get("text/markdown", "") for output in said.outputs]
+        sentences += [result.result.data] if isinstance(result.result, Markdown) else []
         return " ".join([*sentences, *titles, said.stdout])
 
     def told(self, cell: dict) -> tuple[str, str]:
