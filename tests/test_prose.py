@@ -78,6 +78,7 @@ class Notebook:
     def run(self, cell: dict, **changed) -> str:
         """Run a cell; return what it says: sentences and the titles of its figures."""
         import matplotlib.pyplot as plt
+        from IPython.display import Markdown
         from IPython.utils.capture import capture_output
 
         self.shell.user_ns.update(changed)
@@ -88,6 +89,7 @@ class Notebook:
         titles += [plt.figure(number).get_suptitle() for number in plt.get_fignums()]
         plt.close("all")
         sentences = [output.data.get("text/markdown", "") for output in said.outputs]
+        sentences += [result.result.data] if isinstance(result.result, Markdown) else []
         return " ".join([*sentences, *titles, said.stdout])
 
     def told(self, cell: dict) -> tuple[str, str]:
@@ -105,7 +107,7 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_finding_changes_its_words_when_the_numbers_turn_round(path, smoke, tmp_path, monkeypatch):
+def test_a_finding_changes_its_words_when_the_numbers_turn_round(path, tmp_path, monkeypatch):
     monkeypatch.setenv("NUNCHI_OUT", str(tmp_path))
     notebook = Notebook(path, tmp_path)
     findings = [cell for cell in notebook.cells if states_a_finding(cell)]

@@ -1,24 +1,23 @@
 """Slices of a relation data set: on which rows does a system gain, and more there than elsewhere?
 
 A gain on a slice proves little while the same gain shows outside it. `gains` therefore reports both and their
-difference, from one bootstrap over whole sentences.
+difference, over whole sentences and seeds.
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
 from helpers.corpora.labels import NO_RELATION, RELATIONS
-from helpers.relations.comparison import percent
-from helpers.relations.resampling import auprc_resamples
-from helpers.relations.scores import class_auprc, f1_of_counts, relation_counts
-from helpers.statistics import Interval, bootstrap
+from helpers.relations.comparison import counts, gain
+from helpers.statistics import compare, estimate, share
 from helpers.text.alignment import encode_with_offsets
 
 FRAGMENTS = 3  # pieces from which on an entity counts as fragmented
 FEWEST = 30  # rows that a side of a slice needs before its score says anything
+OUTSIDE = "elsewhere"
 
 
 def describe(rows, *, train, tokenizer) -> pd.DataFrame:
@@ -73,70 +72,62 @@ def gains(
     masks: pd.DataFrame,
     *,
     clusters: Sequence | None = None,
+    margin: float | None = None,
 ) -> pd.DataFrame:
     """Compare micro-F1 of `system` and `than` (logits (n, 30) per seed) inside and outside each slice.
 
-    `extra` is the gain inside minus the gain outside: above zero, the slice is where the system earns more.
-    A slice with fewer than FEWEST rows on one side has no intervals.
+    `inside` and `outside` are gains with their intervals over rows and seeds. The other columns are those of
+    `statistics.compare`: `difference` is the gain inside minus the gain outside, and `decision` says whether
+    the slice is where the system earns more. A slice with fewer than FEWEST rows on one side is left out.
     """
-    counts = np.hstack([_mean_counts(gold, than), _mean_counts(gold, system)])
-    rows = []
-    for name in masks.columns:
-        inside = masks[name].to_numpy()[:, None]
-        split = np.hstack([counts * inside, counts * ~inside])
-        enough = FEWEST <= inside.sum() <= len(inside) - FEWEST
-        measured = {
-            key: bootstrap(split, score, clusters=clusters) if enough else None
-            for key, score in (("inside", _gain_inside), ("outside", _gain_outside), ("extra", _extra))
-        }
-        rows.append({"slice": name, "rows": int(inside.sum()), **measured})
-    return pd.DataFrame(rows)
+    both = np.concatenate([counts(gold, system), counts(gold, than)], axis=-1)
+    inside = {name: masks[name].to_numpy() for name in masks.columns}
+    told = {name: mask for name, mask in inside.items() if FEWEST <= mask.sum() <= len(mask) - FEWEST}
+    parts = {name: (both * mask[:, None], both * ~mask[:, None]) for name, mask in told.items()}
+    nothing = np.zeros((*both.shape[:-1], 12))
+    frame = compare(
+        {OUTSIDE: nothing} | {name: np.concatenate(two, axis=-1) for name, two in parts.items()},
+        _extra,
+        reference=OUTSIDE,
+        clusters=clusters,
+        margin=margin,
+    ).rename(columns={"system": "slice"})
+    levels = [[estimate(one, gain, clusters=clusters).interval() for one in two] for two in parts.values()]
+    frame.insert(1, "rows", [int(mask.sum()) for mask in told.values()])
+    frame.insert(2, "inside", [one for one, _ in levels])
+    frame.insert(3, "outside", [one for _, one in levels])
+    return frame.drop(columns="than")
 
 
-def false_positives(
-    gold: Sequence[int], runs: Mapping[str, Sequence[np.ndarray]], *, clusters=None
-) -> pd.DataFrame:
-    """Give the share of no_relation rows, in percent, to which each system assigns a relation."""
+def false_positives(gold: Sequence[int], logits: Sequence[np.ndarray]) -> np.ndarray:
+    """Count no_relation rows that are given a relation, and no_relation rows: (seeds, n, 2)."""
     negative = np.asarray(gold) == NO_RELATION
-    names = None if clusters is None else np.asarray(clusters)[negative]
+    wrong = [negative & (one.argmax(axis=1) != NO_RELATION) for one in logits]
+    return np.stack([np.stack([one, negative], axis=-1) for one in wrong]).astype(float)
+
+
+def by_class(
+    gold: Sequence[int],
+    logits: Sequence[np.ndarray],
+    *,
+    clusters: Sequence | None = None,
+    names: Sequence[str] = RELATIONS,
+) -> pd.DataFrame:
+    """Give the share of each label's rows that are recognised, in percent; the label with most rows first."""
+    labels, found = np.asarray(gold), np.stack([one.argmax(axis=1) for one in logits])
     rows = []
-    for system, logits in runs.items():
-        wrong = np.mean([one[negative].argmax(axis=1) != NO_RELATION for one in logits], axis=0)
-        rows.append({"system": system, "false positives": percent(wrong, clusters=names)})
-    return pd.DataFrame(rows)
-
-
-def by_class(gold: Sequence[int], probs: np.ndarray, *, names: Sequence[str] = RELATIONS) -> pd.DataFrame:
-    """Give each label's AUPRC with a 95 % interval over rows; labels without a row are left out."""
-    areas, drawn = class_auprc(gold, probs), auprc_resamples(gold, probs)
-    support = np.bincount(gold, minlength=len(names))
-    rows = [
-        {
-            "label": names[k],
-            "rows": int(support[k]),
-            "auprc": Interval(float(areas[k]), *map(float, np.percentile(drawn[:, k], [2.5, 97.5]))),
-        }
-        for k in np.flatnonzero(support).tolist()
-    ]
-    return pd.DataFrame(rows)
+    for label in np.unique(labels):
+        own = np.broadcast_to(labels == label, found.shape)
+        stats = np.stack([own & (found == label), own], axis=-1).astype(float)
+        recall = share(stats, clusters=clusters).scaled(100)
+        rows.append({"label": names[label], "rows": int(own[0].sum()), "recognised, %": recall})
+    return pd.DataFrame(rows).sort_values("rows", ascending=False, kind="stable", ignore_index=True)
 
 
 def _pairs(rows):
     return zip(rows["sentence"], rows["subject_entity"], rows["object_entity"], strict=True)
 
 
-def _mean_counts(gold: Sequence[int], logits: Sequence[np.ndarray]) -> np.ndarray:
-    """Average the (tp, predicted, gold) counts (n, 3) over seeds."""
-    return np.mean([relation_counts(gold, one.argmax(axis=1)) for one in logits], axis=0)
-
-
-def _gain_inside(sums: np.ndarray) -> np.ndarray:
-    return f1_of_counts(sums[..., 3:6]) - f1_of_counts(sums[..., 0:3])
-
-
-def _gain_outside(sums: np.ndarray) -> np.ndarray:
-    return f1_of_counts(sums[..., 9:12]) - f1_of_counts(sums[..., 6:9])
-
-
 def _extra(sums: np.ndarray) -> np.ndarray:
-    return _gain_inside(sums) - _gain_outside(sums)
+    """Turn sums (…, 12), of both systems inside and outside, into the difference of the two gains."""
+    return gain(sums[..., :6]) - gain(sums[..., 6:])

@@ -12,7 +12,6 @@ from pytest import approx
 from sklearn.metrics import auc, f1_score, precision_recall_curve
 
 from helpers.corpora.labels import RELATIONS
-from helpers.relations.resampling import auprc_resamples
 from helpers.relations.scores import (
     auprc,
     class_auprc,
@@ -20,7 +19,6 @@ from helpers.relations.scores import (
     micro_f1,
     relation_counts,
 )
-from helpers.statistics import resamples
 
 LABELS = st.integers(0, 29)
 SIZES = st.sampled_from([2, 5, 30, 41])  # of a label set
@@ -119,28 +117,6 @@ def test_auprc_ignores_the_order_of_rows_and_any_increasing_map():
     assert auprc(gold, probs**3) == approx(auprc(gold, probs), abs=1e-12)
 
 
-@settings(deadline=None, max_examples=25)
-@given(scored_rows(), st.integers(0, 9))
-def test_resampled_auprc_is_the_score_of_the_repeated_rows(rows, seed):
-    gold, probs = rows
-    n = len(gold)
-    draws = next(resamples(n, 3, seed))
-    repeated = [np.repeat(np.arange(n), counts) for counts in draws]
-    want = [sklearn_areas(gold[index], probs[index]) for index in repeated]
-    assert auprc_resamples(gold, probs, samples=3, seed=seed) == approx(np.array(want), abs=1e-9)
-
-
-def test_resampled_auprc_draws_whole_clusters():
-    rng = np.random.default_rng(2)
-    gold, probs = rng.integers(0, 30, 60), rng.random((60, 30))
-    assert auprc_resamples(gold, probs, samples=4, clusters=["one"] * 60) == approx(
-        np.tile(class_auprc(gold, probs), (4, 1)), abs=1e-9
-    )
-    pairs = np.repeat(np.arange(30), 2)
-    wider = auprc_resamples(np.repeat(gold, 2), np.repeat(probs, 2, axis=0), clusters=np.repeat(pairs, 2))
-    assert wider.mean(axis=1).std() > 0
-
-
 @pytest.mark.parametrize(
     ("gold", "pred", "message"),
     [
@@ -162,5 +138,3 @@ def test_bad_probabilities_are_refused():
         auprc([0, 1], np.zeros((3, 30)))
     with pytest.raises(ValueError, match="NaN"):
         auprc([0], np.full((1, 30), np.nan))
-    with pytest.raises(ValueError, match="clusters has 1"):
-        auprc_resamples([0, 1], np.zeros((2, 30)), clusters=["a"])

@@ -55,35 +55,47 @@ def test_gains_are_split_where_they_happen():
     gold = np.array([1, 2] * 50)
     good, poor = logits(gold), logits(np.where(np.arange(100) < 50, 0, gold))
     masks = pd.DataFrame({"first half": np.arange(100) < 50, "all alike": np.arange(100) % 2 == 0})
-    table = slices.gains(gold, [good], [poor], masks).set_index("slice")
+    table = slices.gains(gold, [good] * 3, [poor] * 3, masks).set_index("slice")
     assert table.loc["first half", "inside"].value == 100 and table.loc["first half", "outside"] == (0, 0, 0)
-    assert table.loc["first half", "extra"].low > 99
-    extra = table.loc["all alike", "extra"]
+    assert table.loc["first half", "difference"] == (100, 100, 100)
+    extra = table.loc["all alike", "difference"]
     assert extra.low < 0 < extra.high and extra.value == pytest.approx(0)
+    assert table["decision"].tolist() == ["better", "undecided"]
+
+
+def test_a_gain_that_only_some_seeds_have_is_no_gain():
+    gold = np.array([1, 2] * 50)
+    masks = pd.DataFrame({"first half": np.arange(100) < 50})
+    lucky = [logits(gold), logits(gold), logits(np.zeros(100, dtype=int))]
+    (row,) = slices.gains(gold, lucky, lucky[::-1], masks).to_dict("records")
+    assert row["inside"].low < 0 < row["inside"].high and row["decision"] == "undecided"
 
 
 def test_a_slice_that_leaves_too_few_rows_outside_says_nothing():
     gold = np.array([1, 2] * 50)
-    table = slices.gains(
-        gold, [logits(gold)], [logits(gold)], pd.DataFrame({"nearly all": np.arange(100) < 71})
-    )
-    assert table["rows"][0] == 71 and table[["inside", "outside", "extra"]].isna().all(axis=None)
+    masks = pd.DataFrame({"nearly all": np.arange(100) < 71, "enough": np.arange(100) < 70})
+    table = slices.gains(gold, [logits(gold)] * 2, [logits(gold)] * 2, masks)
+    assert table["slice"].tolist() == ["enough"] and table["rows"].tolist() == [70]
+    assert slices.gains(gold, [logits(gold)] * 2, [logits(gold)] * 2, masks[["nearly all"]]).empty
 
 
 def test_identical_systems_gain_nothing_anywhere():
     gold = np.array([0, 1, 2, 3] * 20)
-    table = slices.gains(gold, [logits(gold)], [logits(gold)], pd.DataFrame({"odd": np.arange(80) % 2 == 1}))
-    assert table[["inside", "outside", "extra"]].iloc[0].tolist() == [(0, 0, 0)] * 3
+    masks = pd.DataFrame({"odd": np.arange(80) % 2 == 1})
+    table = slices.gains(gold, [logits(gold)], [logits(gold)], masks, margin=1)
+    assert table[["inside", "outside", "difference"]].iloc[0].tolist() == [(0, 0, 0)] * 3
 
 
 def test_false_positives_look_at_no_relation_rows_only():
     gold = np.array([0, 0, 0, 0, 5])
-    table = slices.false_positives(gold, {"x": [logits([0, 0, 0, 7, 0]), logits([0, 0, 0, 0, 0])]})
-    assert table["false positives"][0].value == 12.5
+    stats = slices.false_positives(gold, [logits([0, 0, 0, 7, 0]), logits([0, 0, 0, 0, 0])])
+    assert stats.sum(axis=1).tolist() == [[1, 4], [0, 4]]
+    assert stats[0, 3].tolist() == [1, 1] and stats[:, 4].tolist() == [[0, 0], [0, 0]]
 
 
 def test_by_class_leaves_absent_labels_out():
-    gold = np.array([0, 1, 1])
-    table = slices.by_class(gold, logits(gold) / 9)
-    assert table["label"].tolist() == list(RELATIONS[:2]) and table["rows"].tolist() == [1, 2]
-    assert table["auprc"][1].value == pytest.approx(100)
+    gold = np.array([2, 1, 1, 1, 1])
+    table = slices.by_class(gold, [logits(gold), logits([2, 1, 0, 1, 0])])
+    assert table["label"].tolist() == [RELATIONS[1], RELATIONS[2]] and table["rows"].tolist() == [4, 1]
+    assert [recall.value for recall in table["recognised, %"]] == [75, 100]
+    assert table["recognised, %"][1].low < 30, "one row proves little"
