@@ -39,11 +39,16 @@ def ceilings(part: Part, tokenizers: Mapping[str, "PreTrainedTokenizerFast"]) ->
         if _goes_by_words(tokenizer, part.sentences[:100]):
             found["legacy: KLUE's baseline decoder"] = _baseline(part, plain, tokenizer)
         for decoder, (gold, pred) in found.items():
-            entity = statistics.bootstrap(scores.entity_counts(gold, pred), scores.entity_score)
-            char = statistics.bootstrap(scores.char_counts(gold, pred), scores.char_score)
+            entity = statistics.estimate(scores.entity_counts(gold, pred), scores.entity_score)
+            char = statistics.estimate(scores.char_counts(gold, pred), scores.char_score)
             row = {"tokenizer": name, "decoder": decoder}
-            rows.append(row | {"entity F1": entity, "char F1, 13 labels": char})
+            rows.append(row | {"entity F1": _at_most_100(entity), "char F1, 13 labels": _at_most_100(char)})
     return pd.DataFrame(rows)
+
+
+def _at_most_100(design: statistics.Design) -> statistics.Interval:
+    value, low, high = design.interval()
+    return statistics.Interval(value, low, min(high, 100.0))
 
 
 def _goes_by_words(tokenizer: "PreTrainedTokenizerFast", sentences: Sequence[str]) -> bool:
@@ -160,6 +165,8 @@ def dropped_by_legacy(part: Part, encoded: EncodedPart) -> dict[str, int]:
     }
 
 
-def published() -> pd.DataFrame:
-    """Return the study's 24 rows: seed, system, entity_f1, char_f1."""
-    return reference.published("ner_swa_ensemble")
+def published(score: str = "entity_f1") -> dict[str, statistics.Jackknife]:
+    """Return the study's score of every system and seed, the last system first; its rows are not known."""
+    rows = reference.published("ner_swa_ensemble").pivot(index="seed", columns="system", values=score)
+    values = {name: rows[name].to_numpy() for name in ("ensemble", "klue/roberta-large", "klue/roberta-base")}
+    return {name: statistics.Jackknife(some, np.stack([some, some], axis=1)) for name, some in values.items()}

@@ -1,4 +1,4 @@
-"""Errors of an entity tagger, sentence by sentence: kinds, novelty, a browser; and tagging of new sentences.
+"""Errors of an entity tagger, sentence by sentence: kinds, familiarity, a browser; tagging of new sentences.
 
 Counts and scores are in `scores`; here an error has a sentence, a span and a reason.
 """
@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
+from helpers import statistics
 from helpers.display import highlight
 from helpers.entities import voting
 from helpers.entities.experiment import Encoding, Part, encode_part, tag
 from helpers.entities.tags import Span, TagArray, decode, encode, find_spans
-from helpers.statistics import wilson
+from helpers.statistics import Interval
 
 if TYPE_CHECKING:
     from IPython.display import HTML
 
 KINDS = ("right", "range", "label", "both", "missed", "invented")
+NAMES = ("PS", "LC", "OG")  # the types whose entities are names
+FAMILIARITY = ("new", "seen", "ambiguous")  # what training shows of an entity's text
 SHOWN = 4  # sentences with errors of each entity type
 
 
@@ -42,17 +45,28 @@ def find_errors(part: Part, pred: TagArray) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["sentence", "type", "kind", "text"])
 
 
-def error_table(errors: pd.DataFrame, seen: np.ndarray) -> pd.DataFrame:
+def recall_of_names(part: Part, predictions: Sequence[TagArray], known: np.ndarray) -> dict[str, np.ndarray]:
+    """Count found and all names by `known`, their FAMILIARITY: (predictions, sentences, 2) of each."""
+    found = [find_errors(part, tags) for tags in predictions]
+    gold = [errors[errors.kind != "invented"].assign(known=known) for errors in found]
+    names = [errors[errors["type"].isin(NAMES)] for errors in gold]
+    return {
+        one: np.stack([_recall(errors[errors.known == one], len(part.sentences)) for errors in names])
+        for one in FAMILIARITY
+    }
+
+
+def error_table(errors: pd.DataFrame, known: np.ndarray, *, sentences: int) -> pd.DataFrame:
     """Count kinds per entity type, the most frequent type first, with recall in all and on new entities.
 
-    `seen` marks the gold entities whose text is an entity in training, as `novelty` gives it.
+    `known` is what `familiarity` says of the gold entities. Intervals are over the `sentences` of the part.
     """
-    gold = errors[errors.kind != "invented"].assign(seen=seen)
+    gold = errors[errors.kind != "invented"].assign(known=known)
     rows = []
     for kind, group in gold.groupby("type"):
-        new, counts = group[~group.seen], errors[errors["type"] == kind]["kind"].value_counts()
+        new, counts = group[group.known == "new"], errors[errors["type"] == kind]["kind"].value_counts()
         recall = {
-            name: wilson(int((some.kind == "right").sum()), len(some)).scaled(100) if len(some) else None
+            name: _percent(_recall(some, sentences)) if len(some) else None
             for name, some in (("recall, %", group), ("of new, %", new))
         }
         rows.append(
@@ -63,22 +77,34 @@ def error_table(errors: pd.DataFrame, seen: np.ndarray) -> pd.DataFrame:
     return pd.DataFrame(rows).sort_values("gold", ascending=False, ignore_index=True)
 
 
-def novelty(part: Part, train: Part) -> np.ndarray:
-    """Mark each gold entity of `part` whose exact text is an entity in `train`: (entities,) bool."""
-    known = set(_texts(train))
-    return np.array([text in known for text in _texts(part)], bool)
+def familiarity(part: Part, train: Part) -> np.ndarray:
+    """Say of each gold entity of `part` what training shows of its text: (entities,) of FAMILIARITY.
+
+    `ambiguous`: the same text is an entity of another type in training, whether or not of this one too.
+    """
+    types: dict[str, set[str]] = {}
+    for text, kind in _names(train):
+        types.setdefault(text, set()).add(kind)
+    known = [(types.get(text, set()), kind) for text, kind in _names(part)]
+    return np.array(
+        ["new" if not shown else "ambiguous" if shown - {kind} else "seen" for shown, kind in known]
+    )
 
 
 def describe(parts: Mapping[str, Part]) -> pd.DataFrame:
     """Tabulate sentences, entities by type, and the share of entities that training has seen."""
     rows = []
     for name, part in parts.items():
-        kinds = pd.Series([s.kind for spans in spans_of(part.gold) for s in spans]).value_counts()
-        seen = None if name == "train" else novelty(part, parts["train"])
+        spans = spans_of(part.gold)
+        kinds = pd.Series([s.kind for row in spans for s in row]).value_counts()
+        seen = None
+        if name != "train":
+            owner = np.repeat(np.arange(len(spans)), [len(row) for row in spans])
+            seen = _percent(_counts(familiarity(part, parts["train"]) != "new", owner, len(spans)))
         rows.append(
             {"part": name, "sentences": len(part.sentences), "entities": int(kinds.sum())}
             | {kind: int(kinds.get(kind, 0)) for kind in part.gold.types}
-            | {"seen, %": None if seen is None else wilson(int(seen.sum()), len(seen)).scaled(100)}
+            | {"seen, %": seen}
         )
     return pd.DataFrame(rows)
 
@@ -118,6 +144,21 @@ def tag_sentences(
     return spans_of(voting.decode_ensemble(members))
 
 
+def _recall(gold: pd.DataFrame, sentences: int) -> np.ndarray:
+    return _counts(gold["kind"] == "right", gold["sentence"], sentences)
+
+
+def _counts(hits: np.ndarray | pd.Series, sentence: np.ndarray | pd.Series, sentences: int) -> np.ndarray:
+    """Sum hits and items by sentence: (sentences, 2)."""
+    counts = np.zeros((sentences, 2))
+    np.add.at(counts, np.asarray(sentence), np.column_stack([hits, np.ones(len(hits))]))
+    return counts
+
+
+def _percent(counts: np.ndarray) -> Interval:
+    return statistics.share(counts).scaled(100)
+
+
 def _kind(span: Span, said: Sequence[Span]) -> str:
     touching = _touching(span, said)
     if span in touching:
@@ -133,9 +174,10 @@ def _touching(span: Span, others: Sequence[Span]) -> list[Span]:
     return [other for other in others if other.start < span.end and span.start < other.end]
 
 
-def _texts(part: Part) -> list[str]:
+def _names(part: Part) -> list[tuple[str, str]]:
+    """List text and type of all entities."""
     pairs = zip(part.sentences, spans_of(part.gold), strict=True)
-    return [sentence[s.start : s.end] for sentence, spans in pairs for s in spans]
+    return [(sentence[s.start : s.end], s.kind) for sentence, spans in pairs for s in spans]
 
 
 def _varied(wrong: pd.DataFrame, count: int) -> list[int]:

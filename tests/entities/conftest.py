@@ -36,10 +36,11 @@ def sample_encodings(sample):
 
 @pytest.fixture(scope="session")
 def runs(sample, sample_encodings, tmp_path_factory):
-    """Two architectures by two seeds, a decay control for each seed, and an ablation, as notebook 04 does."""
+    """Two architectures by two seeds, decay, an ablation and one more seed, as notebook 04 has them."""
     main = [replace(tagger, seed=seed) for tagger in TAGGERS for seed in (1, 2)]
     decay = [replace(run, schedule="linear", averages=False) for run in main[:2]]
-    planned = [*main, *decay, replace(main[0], epochs=2, frozen=True, averages=False)]
+    ablation = replace(main[0], epochs=2, frozen=True, averages=False)
+    planned = [*main, *decay, ablation, replace(main[0], seed=3, averages=False)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUNCHI_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("OMP_NUM_THREADS", "1")
@@ -50,7 +51,7 @@ def runs(sample, sample_encodings, tmp_path_factory):
             shared={"parts": sample, "encodings": sample_encodings},
             fingerprint="sample",
         )
-    roles = ["main"] * 4 + ["decay"] * 2 + ["head only"]
+    roles = ["main"] * 4 + ["decay"] * 2 + ["head only", "control"]
     return frame.assign(architecture=[run.architecture for run in planned], role=roles)
 
 

@@ -1,4 +1,4 @@
-"""Errors by kind, novelty, and a browser that escapes what it shows."""
+"""Errors by kind, familiarity, and a browser that escapes what it shows."""
 
 import numpy as np
 from pytest import approx
@@ -11,7 +11,8 @@ SENTENCE = "김철수가 서울에서 삼성에 20명"
 
 
 def part(*spans, sentence=SENTENCE):
-    return Part([sentence], encode([tag_spans(spans, len(sentence))]))
+    """A sentence with these entities, and one without any."""
+    return Part([sentence, "비"], encode([tag_spans(spans, len(sentence)), ["O"]]))
 
 
 def tags(*spans, sentence=SENTENCE):
@@ -38,17 +39,25 @@ def test_touching_is_not_overlapping():
 
 def test_table_counts_and_recall():
     errors = entity_errors.find_errors(GOLD, tags((0, 3, "PS"), (5, 7, "OG"), (12, 13, "TI")))
-    seen = np.array([True, False, False, False])
-    table = entity_errors.error_table(errors, seen).set_index("type")
+    known = np.array(["seen", "new", "ambiguous", "new"])
+    table = entity_errors.error_table(errors, known, sentences=2).set_index("type")
     assert table.loc["PS", "recall, %"].value == approx(100.0)
     assert table.loc["PS", "of new, %"] is None
     assert table.loc["LC", "label"] == 1 and table.loc["QT", "missed"] == 1
     assert "TI" not in table.index  # invented only: it has no gold entity to recall
 
 
-def test_novelty_looks_at_the_text_alone():
-    train = part((0, 2, "LC"), sentence="서울 김철수")
-    assert entity_errors.novelty(GOLD, train).tolist() == [False, True, False, False]
+def test_familiarity_looks_at_text_and_type():
+    train = part((0, 2, "LC"), (3, 6, "OG"), (7, 10, "PS"), sentence="서울 김철수 김철수")
+    assert entity_errors.familiarity(GOLD, train).tolist() == ["ambiguous", "seen", "new", "new"]
+
+
+def test_recall_of_names_by_familiarity():
+    known = np.array(["ambiguous", "seen", "new", "new"])
+    said = [tags((0, 3, "PS"), (5, 7, "LC"), (14, 17, "QT")), tags((10, 12, "OG"))]
+    found = entity_errors.recall_of_names(GOLD, said, known)
+    assert found["seen"].tolist() == [[[1, 1], [0, 0]], [[0, 1], [0, 0]]]
+    assert found["new"].tolist() == [[[0, 1], [0, 0]], [[1, 1], [0, 0]]]  # 20명 is no name
 
 
 def test_parts_are_described():

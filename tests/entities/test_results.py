@@ -1,4 +1,4 @@
-"""Predictions read back and scored, means over seeds, comparisons, members of ensembles."""
+"""Predictions read back and scored, the choice of an epoch, members of ensembles."""
 
 from dataclasses import asdict
 
@@ -6,19 +6,11 @@ import numpy as np
 import pytest
 from pytest import approx
 
-from helpers import sweeps
+from helpers import statistics, sweeps
 from helpers.corpora.labels import TAGS
-from helpers.entities import experiment, results, scores, voting
-from helpers.entities.tags import TagArray, without_spaces
-from helpers.statistics import Interval
+from helpers.entities import experiment, results, voting
+from helpers.entities.tags import TagArray
 from tests.entities.conftest import CONFIG
-
-
-def _scored(part, *, wrong):
-    """A prediction that misses the entities of the first `wrong` sentences."""
-    ids = part.gold.ids.copy()
-    ids[: part.gold.bounds[wrong]] = TAGS.index("O")
-    return results.score_tags(TagArray(ids, part.gold.bounds), part)
 
 
 def _of(predictions, architecture, system):
@@ -28,43 +20,36 @@ def _of(predictions, architecture, system):
 
 
 def test_perfect_tags_have_perfect_figures(sample):
-    assert set(_scored(sample["dev"], wrong=0).figures().values()) == {100.0}
+    part = sample["dev"]
+    assert set(results.score_tags(part.gold, part).figures().values()) == {100.0}
+    nothing = TagArray(np.full_like(part.gold.ids, TAGS.index("O")), part.gold.bounds)
+    assert results.score_tags(nothing, part).figures()["entity F1"] == 0.0
 
 
-def test_mean_over_seeds_is_the_mean_of_plain_scores(sample):
-    part, some = sample["dev"], [_scored(sample["dev"], wrong=n) for n in (3, 9)]
-    gold = without_spaces(part.gold, part.sentences)
-    plain = [scores.entity_f1(gold, without_spaces(s.tags, part.sentences)) for s in some]
-    assert results.mean_f1([s.official for s in some]).value == approx(np.mean(plain))
+def test_an_epoch_chosen_on_half_the_rows_scores_too_high_there():
+    rng = np.random.default_rng(0)
+    counts = np.zeros((12, 6, 300, 18))
+    counts[..., 1] = counts[..., 2] = 2.0  # one type, two entities a sentence, all of them predicted
+    counts[..., 0] = rng.binomial(2, 0.7, size=(12, 6, 300))  # six epochs that are equally good
+    found = results.optimism(counts)
+    assert found.values.shape == (12,)
+    assert statistics.estimate(found).interval().low > 0
+    assert (results.optimism(counts[:, :1]).values == 0).all()  # one epoch leaves nothing to choose
+    counts[:, 2:3, :, 0] = 2.0  # every half chooses the same
+    assert results.optimism(counts).values == approx(np.zeros(12))
 
 
-def test_comparisons(sample):
-    good, bad = (_scored(sample["dev"], wrong=n) for n in (2, 15))
-    assert results.compare([bad, bad], [bad, bad]).difference == Interval(0.0, 0.0, 0.0)
-    lone, both = results.compare([bad, bad], [good]), results.compare([bad], [good])
-    assert lone.difference.value == approx(both.difference.value)
-    assert lone.difference.low > 0 and lone.p < 0.01
-
-
-def test_a_table_of_comparisons_corrects_over_its_rows(sample):
-    good, bad = (_scored(sample["dev"], wrong=n) for n in (2, 15))
-    rows = [
-        {"name": "bad", "found": [bad]},
-        {"name": "good", "found": [good], "base": [bad]},
-        {"name": "bad again", "found": [bad, bad], "base": [bad]},
-    ]
-    table = results.compared(rows).set_index("name")
-    assert list(table) == ["entity F1", "entity F1, exact", "difference", "p", "p, Holm"]
-    assert table.loc["bad", ["difference", "p", "p, Holm"]].isna().all()
-    assert table.loc["good", "difference"] == results.compare([bad], [good]).difference
-    assert table["p, Holm"]["good"] == approx(2 * table["p"]["good"])  # two rows are tested
-    assert table["p"]["bad again"] == 1.0
-    assert table["entity F1"]["bad again"].value == approx(bad.figures()["entity F1"])
+def test_optimism_cancels_a_harder_half():
+    easy = np.zeros((1, 2, 40, 18))
+    easy[..., 1] = easy[..., 2] = 1.0
+    easy[:, 1, :20, 0] = 1.0  # the second epoch finds the first 20 sentences, the first epoch nothing
+    assert results.optimism(easy, splits=3).values == approx([0.0])
 
 
 def test_predictions_hold_every_system_and_epoch(predictions, names):
     first = predictions[predictions.architecture == names[0]]
-    assert set(first.system) == {*experiment.SYSTEMS, "epoch 1", "epoch 2", "epoch 3", "decay", "head only"}
+    epochs = {"epoch 1", "epoch 2", "epoch 3"}
+    assert set(first.system) == {*experiment.SYSTEMS, *epochs, "decay", "control", "head only"}
     assert len(_of(predictions, names[1], "swa")) == 2
     for name in names:  # the last weights are those of the last epoch
         pairs = zip(_of(predictions, name, "last"), _of(predictions, name, "epoch 3"), strict=True)
@@ -80,6 +65,7 @@ def test_best_is_chosen_on_validation(predictions, runs):
 def test_members_are_the_runs(members, predictions, names):
     assert set(members) == set(experiment.ENSEMBLED)
     assert set(members["swa"]) == {(name, seed) for name in names for seed in (1, 2)}
+    assert set(members["last"]) - set(members["swa"]) == {(names[0], 3)}  # the control run has no averages
     for weights, group in members.items():
         raw = group[names[0], 1]._replace(temperature=1.0)
         assert np.array_equal(raw.decode().ids, _of(predictions, names[0], weights)[0].tags.ids)
