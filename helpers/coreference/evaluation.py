@@ -5,6 +5,7 @@ hold answers item by item; `trajectories` compares them.
 """
 
 import hashlib
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -14,16 +15,19 @@ import pandas as pd
 from helpers.coreference import scoring
 from helpers.coreference.checkpoints import find_checkpoints, step_of
 
+TEXT = ("id", "document", "noun", "tag", "status", "prediction", "answer", "best")  # columns of answers
+
 
 def load_genres(data: str, split: str, *, rows: int, seed: int = 0):
     """Load documents, as many of every kind as there are and `rows` allows (0: all of them).
 
-    The kind (`genre`) is the first part of a document's id, e.g. kowiki, petition, novel.
+    The kind is the column `genre`.
     """
     from helpers.corpora import load_documents
 
     documents = load_documents(data, split, rows=rows or None if data == "sample" else None, seed=seed)
-    documents = documents.add_column("genre", [genre(name) for name in documents["id"]])
+    kinds = [genre(name, source=Path(data).name) for name in documents["id"]]
+    documents = documents.add_column("genre", kinds)
     return documents.select(_evenly(documents["genre"], rows or len(documents), seed=seed))
 
 
@@ -39,8 +43,13 @@ def _evenly(genres: Sequence[str], rows: int, *, seed: int) -> list[int]:
     return sorted(chosen)
 
 
-def genre(document: str) -> str:
-    return document.split("-")[0]
+def genre(document: str, *, source: str) -> str:
+    """Return the word that an id begins with (kowiki-0012, novel-0003), or the source's name.
+
+    Ids of others are often numbers: the hub's articles are of one kind, not one each.
+    """
+    word = re.match(r"[^\W\d_]+(?=-)", document)
+    return word[0] if word else source
 
 
 def to_choose_on(documents: Iterable[str]) -> np.ndarray:
@@ -107,12 +116,18 @@ def evaluate(table: pd.DataFrame, *, items, lambada) -> tuple[pd.DataFrame, pd.D
 def read_answers(evaluated: pd.DataFrame) -> pd.DataFrame:
     """Read the answers of evaluated checkpoints into one frame, with `run` and `step` on every item."""
     parts = [
-        pd.read_csv(Path(row["folder"], "items.csv")).assign(run=row["run"], step=row["step"])
+        read_rows(Path(row["folder"], "items.csv")).assign(run=row["run"], step=row["step"])
         for row in evaluated[evaluated["status"] == "ok"].to_dict("records")
     ]
     if not parts:
         raise ValueError("no checkpoint could be evaluated; see the column `error`")
     return pd.concat(parts, ignore_index=True)
+
+
+def read_rows(path: Path) -> pd.DataFrame:
+    """Read answers as they were written: an id of digits, or a noun such as "NA", is text."""
+    frame = pd.read_csv(path, dtype=dict.fromkeys(TEXT, str), keep_default_na=False, na_values=[""])
+    return frame.fillna(dict.fromkeys(frame.columns.intersection(TEXT), ""))
 
 
 def choose(evaluated: pd.DataFrame, by: str) -> pd.DataFrame:
@@ -148,6 +163,6 @@ def examine(chosen: pd.DataFrame, *, items, legacy_items, lambada, choices: int)
     mark = fingerprint(items, legacy_items, lambada)
     frame = sweep(scoring.examine, configs, name="06-examine", shared=shared, fingerprint=mark)
     return {
-        run: {path.stem: pd.read_csv(path) for path in Path(folder).glob("*.csv")}
+        run: {path.stem: read_rows(path) for path in Path(folder).glob("*.csv")}
         for run, folder in zip(chosen["run"], frame["folder"], strict=True)
     }

@@ -1,11 +1,14 @@
 """Evaluation of many checkpoints: documents, answers, choices."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from helpers.coreference import checkpoints, evaluation
-from tests.coreference.conftest import PASSAGES, small
+from helpers.coreference.items import build_items
+from tests.coreference.conftest import PASSAGES, TEXTS, small
 
 
 def test_small_genres_come_whole_and_the_rest_is_shared():
@@ -14,6 +17,27 @@ def test_small_genres_come_whole_and_the_rest_is_shared():
     assert [genres[at] for at in chosen] == ["wiki"] * 3 + ["novel"] * 10 + ["petition"] * 10
     assert chosen == sorted(set(chosen)) != evaluation._evenly(genres, 23, seed=1)
     assert evaluation._evenly(genres, 1000, seed=0) == list(range(153))
+
+
+def test_articles_with_numbers_for_ids_are_of_one_genre_that_of_their_source(tmp_path):
+    """As the hub has them: Wikipedia's ids are page numbers."""
+    texts = [f"문서 {at}의 본문이다. 본문은 짧다." for at in range(60)]
+    lines = [json.dumps({"id": str(at), "text": text}) for at, text in enumerate(texts)]
+    (tmp_path / "wikipedia.jsonl").write_text("\n".join(lines))
+    assert set(evaluation.load_genres(str(tmp_path), "train", rows=10)["genre"]) == {tmp_path.name}
+    assert evaluation.genre("kowiki-0012", source="local") == "kowiki"
+    assert evaluation.genre("12-0012", source="hub") == evaluation.genre("0012", source="hub") == "hub"
+
+
+def test_numeric_ids_and_odd_nouns_are_read_back_as_they_were_written(run, tokenizer):
+    documents = [{"id": f"{number:03d}", "text": TEXTS[number]} for number in (0, 1, 2)]
+    items = build_items(documents)
+    table = pd.DataFrame([{"run": "a", "step": 0, "length": 64, "checkpoint": str(run / "checkpoint-0")}])
+    _, answers = evaluation.evaluate(table, items=items, lambada=PASSAGES)
+    assert set(answers["document"]) <= {"000", "001", "002"} and not answers.empty
+    frame = pd.DataFrame({"document": ["007"], "noun": ["NA"], "prediction": [""], "hit1": [True]})
+    frame.to_csv(run / "items.csv", index=False)
+    assert evaluation.read_rows(run / "items.csv").equals(frame)
 
 
 def test_a_bad_checkpoint_is_an_error_row_not_the_end(run, items):
