@@ -105,7 +105,7 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_finding_changes_its_words_when_the_numbers_turn_round(path, smoke, tmp_path, monkeypatch):
+def test_a_finding_changes_its_words_when_the_numbers_turn_round(path, tmp_path, monkeypatch):
     monkeypatch.setenv("NUNCHI_OUT", str(tmp_path))
     notebook = Notebook(path, tmp_path)
     findings = [cell for cell in notebook.cells if states_a_finding(cell)]
