@@ -16,7 +16,17 @@ from helpers.coreference import scoring
 from helpers.coreference.checkpoints import find_checkpoints, step_of
 from helpers.declarations import Declaration
 
-TEXT = ("id", "document", "noun", "tag", "status", "prediction", "answer", "best")  # columns of answers
+TEXT = (
+    "id",
+    "index",
+    "document",
+    "noun",
+    "tag",
+    "status",
+    "prediction",
+    "answer",
+    "best",
+)  # columns of answers
 KEYS = ("run", "seed", "step")  # of the checkpoint that gave an answer
 LISTED = ("run", "seed", "identity", "curriculum", "length", "step", "epoch", "tokens", "checkpoint")
 
@@ -134,8 +144,13 @@ def read_answers(evaluated: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def read_rows(path: Path) -> pd.DataFrame:
-    """Read answers as they were written: an id of digits, or a noun such as "NA", is text."""
+    """Read answers as they were written: an id of digits, or a noun such as "NA", is text.
+
+    A LAMBADA passage, which has an `index`, is an item and a document of its own.
+    """
     frame = pd.read_csv(path, dtype=dict.fromkeys(TEXT, str), keep_default_na=False, na_values=[""])
+    if "index" in frame:
+        frame = frame.assign(id=frame["index"], document=frame["index"])
     return frame.fillna(dict.fromkeys(frame.columns.intersection(TEXT), ""))
 
 

@@ -121,7 +121,6 @@ def verdict_table(
     gaps = declared.compare(systems, in_percent, clusters=documents(answers[kept])).set_index("system")
     table = []
     for run in [kept, *gaps.index]:
-        gaps_of = passages[passages["run"] == run].rename(columns={"index": "id"})
         table.append(
             {
                 "decision": "keep" if run == kept else "drop",
@@ -129,7 +128,7 @@ def verdict_table(
                 "step": rows.loc[run, "step"],
                 "thousand tokens": rows.loc[run, "tokens"] / 1000,
                 **{name: percent(answers[run], measure) for name, measure in REAL.items()},
-                "score": composite_interval(answers[run], gaps_of),
+                "score": composite_interval(answers[run], passages[passages["run"] == run]),
                 "against the kept": "–" if run == kept else gaps.loc[run, "decision"],
                 "difference": None if run == kept else gaps.loc[run, "difference"],
             }
