@@ -5,8 +5,7 @@ model at a fraction of its time and memory. Texts come tokenised as they are, th
 word keeps the pieces it has in running text. Where items come from is in `items` and `lambada`.
 """
 
-import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -18,6 +17,8 @@ from helpers.learning.batching import length_buckets
 from helpers.text.alignment import Encoded, encode_with_offsets
 
 BATCH_TOKENS = 8192  # padded tokens of one forward pass
+Span = tuple[int, int]
+"""A half-open range of characters."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ def score_items(
     k: Sequence[int] = (1, 5),
     *,
     max_length: int | None = None,
-    ablate: bool = False,
+    delete: Callable[[Mapping], list[Span]] | None = None,
 ) -> pd.DataFrame:
     """Return one row per item: rank of the gold word, `hit<k>`, reciprocal rank, top prediction.
 
@@ -48,19 +49,19 @@ def score_items(
     so `hit1` is exact match and `hit<k>` asks for every piece within the top k of its place. Items that
     cannot be asked are misses and say so in `status`: "cut" (the word does not fit into the window) or
     "unknown" (the vocabulary lacks a piece). `antecedent`: an earlier mention lies within the window.
-    `ablate` deletes every other mention of the noun first: what is left is not copying.
+    `delete` names places in an item's text that are deleted before it is asked, see `ablation`.
     """
     max_length = max_length or sequence_length(model.config)
-    clozes = encode_items(tokenizer, items, max_length=max_length, ablate=ablate)
+    clozes = encode_items(tokenizer, items, max_length=max_length, delete=delete)
     answers = answer(model, tokenizer, clozes)
     frame = pd.DataFrame(
         {
-            **{name: items[name] for name in ("id", "document", "noun", "tag", "distance")},
+            **{name: items[name][:] for name in ("id", "document", "noun", "tag", "distance")},
             "pieces": [len(cloze.gold) for cloze in clozes],
             "aligned": [cloze.aligned for cloze in clozes],
             "antecedent": [
                 any(cloze.first <= start and end <= cloze.last for start, end in spans)
-                for cloze, spans in zip(clozes, items["antecedents"], strict=True)
+                for cloze, spans in zip(clozes, items["antecedents"][:], strict=True)
             ],
             "status": [cloze.fault or "ok" for cloze in clozes],
         }
@@ -88,27 +89,22 @@ def answer(model, tokenizer, clozes: Sequence[Cloze]) -> pd.DataFrame:
     return pd.DataFrame({"rank": ranks, "prediction": predictions})
 
 
-def encode_items(tokenizer, items, *, max_length: int, ablate: bool = False) -> list[Cloze]:
-    """Mask each item's mention; with `ablate`, without the tokens of the noun's other mentions."""
-    spans = list(zip(items["start"], items["end"], strict=True))
-    deleted = [other_mentions(item) for item in items] if ablate else None
-    return encode_spans(tokenizer, items["text"], spans, max_length=max_length, deleted=deleted)
-
-
-def other_mentions(item: Mapping) -> list[tuple[int, int]]:
-    """Return every place where the item's noun stands in its text, tagged as a noun or not, but its own."""
-    noun, places = item["noun"], re.finditer(f"(?={re.escape(item['noun'])})", item["text"])
-    spans = [(place.start(), place.start() + len(noun)) for place in places]
-    return [(start, end) for start, end in spans if end <= item["start"] or start >= item["end"]]
+def encode_items(
+    tokenizer, items, *, max_length: int, delete: Callable[[Mapping], list[Span]] | None = None
+) -> list[Cloze]:
+    """Mask each item's mention, the tokens of what is to be deleted left out."""
+    spans = list(zip(items["start"][:], items["end"][:], strict=True))
+    deleted = [delete(item) for item in items] if delete else None
+    return encode_spans(tokenizer, items["text"][:], spans, max_length=max_length, deleted=deleted)
 
 
 def encode_spans(
     tokenizer,
     texts: Sequence[str],
-    spans: Sequence[tuple[int, int]],
+    spans: Sequence[Span],
     *,
     max_length: int,
-    deleted: Sequence[Sequence[tuple[int, int]]] | None = None,
+    deleted: Sequence[Sequence[Span]] | None = None,
 ) -> list[Cloze]:
     """Mask the characters `[start, end)` of each text within a window of `max_length` tokens.
 
@@ -128,7 +124,7 @@ def encode_spans(
     ]
 
 
-def _mask(tokenizer, text: Encoded, span: tuple[int, int], gone, *, frame: tuple, max_length: int) -> Cloze:
+def _mask(tokenizer, text: Encoded, span: Span, gone, *, frame: tuple, max_length: int) -> Cloze:
     ids, offsets, (before, after) = np.array(text.input_ids), text.offsets, frame
     inside = covering(offsets, *span)
     gold = ids[inside]

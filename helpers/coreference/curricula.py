@@ -39,7 +39,7 @@ def mention_rows(tokenizer, items, *, length: int) -> list[dict]:
     """
     frame, rows = special_frame(tokenizer), []
     by_document: dict[tuple[str, str], list[tuple[int, int]]] = {}
-    for document, text, start, end in zip(*(items[name] for name in COLUMNS), strict=True):
+    for document, text, start, end in zip(*(items[name][:] for name in COLUMNS), strict=True):
         by_document.setdefault((document, text), []).append((start, end))
     encoded = encode_with_offsets(tokenizer, [text for _, text in by_document], special_tokens=False)
     for (pieces, offsets), spans in zip(encoded, by_document.values(), strict=True):
@@ -83,6 +83,23 @@ def masking(tokenizer, *, rate: float) -> Transform:
         return masked | {name: np.where(own, batch[name], masked[name]) for name in ("input_ids", "labels")}
 
     return transform
+
+
+def guessing_loss(tokenizer, rows: Sequence[Mapping], *, rate: float) -> float:
+    """Return the loss of guessing every token to predict by its frequency among them, whatever the context.
+
+    A run whose loss is not below this has learned nothing from what surrounds a mask.
+    """
+    special, counts = sorted(tokenizer.all_special_ids), np.zeros(len(tokenizer))
+    for row in rows:
+        labels = np.array(row["labels"])
+        if (own := labels[labels != IGNORED]).size:
+            np.add.at(counts, own, 1.0)
+        else:  # targets are drawn from all its tokens
+            np.add.at(counts, np.array(row["input_ids"]), rate)
+    counts[special] = 0
+    shares = counts[counts > 0] / counts.sum()
+    return float(-(shares * np.log(shares)).sum())
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from helpers.coreference.checkpoints import load_checkpoint
-from helpers.coreference.curricula import CURRICULA, masking, targets_only, training_rows
+from helpers.coreference.curricula import CURRICULA, guessing_loss, masking, targets_only, training_rows
 
 SCRATCH = "deberta-v2"
 # Content attention, absolute positions and the family's n-gram layer. With random masking, 190 steps of 32
@@ -27,7 +27,7 @@ SMALL_DEBERTA = {
 
 @dataclass(frozen=True, kw_only=True)
 class MaskedLMConfig:
-    """Settings of a run, named as the notebook's parameters; the last three differ between runs.
+    """Settings of a run, named as the notebook's parameters; the last five differ between runs.
 
     `model`: "deberta-v2" (small, from scratch), a folder, or a name on the hub.
     """
@@ -44,7 +44,8 @@ class MaskedLMConfig:
     peak_lr: float
     batch_rows: int
     mask_rate: float
-    seed: int
+    seed: int = 0  # of weights and masking
+    identity: bool = True  # a base from scratch: see `start_from_identity`
     curriculum: str = "mlm_v2"
     length: int = 0  # tokens of a window in this run; 0: the first of `lengths`
     parent: str = ""  # checkpoint to go on from; the base has none
@@ -74,17 +75,17 @@ def build_base(*, documents: Sequence[Mapping], folder: Path, **settings) -> dic
 
     config = MaskedLMConfig(**settings)
     words = load_tokenizer(config.tokenizer, texts=[row["text"] for row in documents], size=config.vocabulary)
-    result = {"loss": None, "steps": 0, "resumed_from": 0}
+    result: dict = {"loss": None, "guessing_loss": None, "steps": 0, "resumed_from": 0}
     if config.model == SCRATCH:
         size = {"vocab_size": len(words), "hidden": config.hidden, "layers": config.layers}
         fixed = {"max_length": config.lengths[-1], "pad_id": words.pad_token_id, "dropout": 0.0}
         network = masked_lm(SCRATCH, seed=config.seed, **size, **fixed, **SMALL_DEBERTA)
-        start_from_identity(network, seed=config.seed)
+        if config.identity:
+            start_from_identity(network, seed=config.seed)
         rows = training_rows("mlm_v2", words, documents=documents, items=None, length=config.length)
         base = replace(config, epochs=config.base_epochs, peak_lr=config.base_lr)
         fitted = _fit(network, rows, words, base, folder=folder)
-        result = {"loss": fitted.history[-1]["loss"], "steps": fitted.steps}
-        result["resumed_from"] = fitted.resumed_from
+        result = _summary(fitted, rows, words, config)
     else:
         network = masked_lm(config.model)
     network.save_pretrained(folder / "checkpoint-0")
@@ -124,12 +125,9 @@ def continue_run(*, documents: Sequence[Mapping], items, folder: Path, **setting
         words.save_pretrained(folder / snapshot.name)
     return {
         "rows": len(rows),
-        "steps": fitted.steps,
         "steps_per_epoch": fitted.steps / config.epochs,
         "tokens_per_step": config.epochs * sum(len(row["input_ids"]) for row in rows) / fitted.steps,
-        "loss": fitted.history[-1]["loss"],
-        "resumed_from": fitted.resumed_from,
-    }
+    } | _summary(fitted, rows, words, config)
 
 
 def _fit(network, rows: list[dict], words, config: MaskedLMConfig, *, folder: Path, observers: Sequence = ()):
@@ -146,3 +144,13 @@ def _fit(network, rows: list[dict], words, config: MaskedLMConfig, *, folder: Pa
             folder=folder / "checkpoints",
             transform=masking(words, rate=config.mask_rate),
         )
+
+
+def _summary(fitted, rows: list[dict], words, config: MaskedLMConfig) -> dict:
+    """Return what a run cost and reached: the mean loss of its last epoch, and that of guessing."""
+    return {
+        "steps": fitted.steps,
+        "loss": fitted.history[-1]["loss"],
+        "guessing_loss": guessing_loss(words, rows, rate=config.mask_rate),
+        "resumed_from": fitted.resumed_from,
+    }

@@ -8,50 +8,70 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from helpers.coreference import cloze, legacy
+from helpers.coreference import ablation, cloze, legacy
 from helpers.coreference.checkpoints import composite, load_checkpoint
 from helpers.coreference.lambada import score_lambada
+
+DELETED = {"ablated": ablation.other_mentions, "placebo": ablation.placebo}  # files of `ablate`
+CLOSE_LOOKS = ("ranked", "legacy", "exact", "legacy_lambada")  # files of `examine`
 
 
 def evaluate_checkpoint(
     checkpoint: str, seq_len: int | None, *, items, lambada: Sequence, folder: Path
 ) -> dict:
-    """Score one checkpoint; `folder` receives `items.csv` and `lambada.csv`, one row per question."""
+    """Score one checkpoint; `folder` receives `items.csv` and `lambada.csv`, one row per question.
+
+    Without passages nothing is said of LAMBADA: enough to choose a checkpoint by.
+    """
     start = time.perf_counter()
     model, tokenizer = load_checkpoint(checkpoint)
     seq_len = seq_len or cloze.sequence_length(model.config)
     real = cloze.score_items(model, tokenizer, items, max_length=seq_len)
-    after_real = time.perf_counter()
-    gaps = score_lambada(model, tokenizer, lambada, max_length=seq_len)
     real.to_csv(folder / "items.csv", index=False)
-    gaps.to_csv(folder / "lambada.csv", index=False)
-    scores = {"real1": real["hit1"].mean(), "real5": real["hit5"].mean(), "lambada1": gaps["hit1"].mean()}
-    return {
+    found = {
         "evaluated_length": seq_len,
-        **scores,
+        "real1": real["hit1"].mean(),
+        "real5": real["hit5"].mean(),
         "mrr": real["reciprocal_rank"].mean(),
-        "lambada_official": gaps["right"].mean(),
-        "score": composite(**scores),
         "cut": int((real["status"] == "cut").sum()),
         "unknown": int((real["status"] == "unknown").sum()),
         "evaluated_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "real_seconds": after_real - start,
-        "lambada_seconds": time.perf_counter() - after_real,
+        "real_seconds": time.perf_counter() - start,
     }
+    if not lambada:
+        return found
+    start = time.perf_counter()
+    gaps = score_lambada(model, tokenizer, lambada, max_length=seq_len)
+    gaps.to_csv(folder / "lambada.csv", index=False)
+    scores = {"real1": found["real1"], "real5": found["real5"], "lambada1": gaps["hit1"].mean()}
+    return found | {
+        "lambada1": scores["lambada1"],
+        "lambada_official": gaps["right"].mean(),
+        "score": composite(**scores),
+        "lambada_seconds": time.perf_counter() - start,
+    }
+
+
+def ablate(checkpoint: str, length: int, *, items, folder: Path) -> dict:
+    """Ask one checkpoint again, without the other mentions and without as much of another noun."""
+    model, tokenizer = load_checkpoint(checkpoint)
+    for name, places in DELETED.items():
+        answers = cloze.score_items(model, tokenizer, items, max_length=length, delete=places)
+        answers.to_csv(folder / f"{name}.csv", index=False)
+    return {"asked": len(items)}
 
 
 def examine(
     checkpoint: str, length: int, choices: int, *, items, legacy_items, lambada, folder: Path
 ) -> dict:
-    """Look closely at one checkpoint: ablation, ranking of context nouns, the study's own measures."""
+    """Look closely at one checkpoint: ranking of context nouns, the study's own measures."""
     model, tokenizer = load_checkpoint(checkpoint)
-    answers = {
-        "ablated": cloze.score_items(model, tokenizer, items, max_length=length, ablate=True),
-        "ranked": cloze.rank_context_nouns(model, tokenizer, items, choices=choices, max_length=length),
-        "legacy": legacy.score_items_legacy(model, tokenizer, legacy_items, max_length=length),
-        "exact": cloze.score_items(model, tokenizer, legacy_items, max_length=length),
-        "legacy_lambada": legacy.score_lambada_legacy(model, tokenizer, lambada, max_length=length),
-    }
-    for name, frame in answers.items():
+    answers = (
+        cloze.rank_context_nouns(model, tokenizer, items, choices=choices, max_length=length),
+        legacy.score_items_legacy(model, tokenizer, legacy_items, max_length=length),
+        cloze.score_items(model, tokenizer, legacy_items, max_length=length),
+        legacy.score_lambada_legacy(model, tokenizer, lambada, max_length=length),
+    )
+    for name, frame in zip(CLOSE_LOOKS, answers, strict=True):
         frame.to_csv(folder / f"{name}.csv", index=False)
     return {"examined": len(items)}

@@ -1,8 +1,8 @@
-"""What a series of checkpoints shows, and what is noise: scores, paired tests, a stopping rule.
+"""What checkpoints show, over documents and seeds: scores, decided questions, a stopping rule.
 
-Everything works on answers item by item: a long frame with `run` and `step` of the checkpoint, `id` and
-`document` of the item, and the measures (`hit1`, …). Scores are in percent, with 95 % intervals; items of one
-document are drawn together.
+Everything works on answers item by item: a long frame with `run`, `seed` and `step` of the checkpoint, `id`
+and `document` of the item, and the measures (`hit1`, …). Scores are in percent. Items of one document are
+left out together, and the spread between seeds is part of every interval.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,25 +11,50 @@ import numpy as np
 import pandas as pd
 
 from helpers import statistics
-from helpers.statistics import Comparison, Interval
+from helpers.declarations import Declaration
+from helpers.statistics import Interval
 
 REAL = {"Real@1": "hit1", "Real@5": "hit5"}
+NOTHING = "no difference"  # what a question is tested against
+Pairs = Sequence[tuple[str, str]]
+"""Questions: two systems each; the difference is the first minus the second."""
+
+
+def pick(answers: pd.DataFrame, run: str, step: int) -> pd.DataFrame:
+    """Return the answers of one run at one step, all seeds."""
+    found = answers[(answers["run"] == run) & (answers["step"] == step)]
+    if found.empty:
+        raise ValueError(f"no answers of {run!r} at step {step}; there are {sorted(set(answers['run']))}")
+    return found
+
+
+def stats(answers: pd.DataFrame, measure: str = "hit1") -> np.ndarray:
+    """Return (seeds, items, 2): the measure of every item, in the order of ids, and 1."""
+    table = answers.pivot(index="seed", columns="id", values=measure)
+    if table.isna().any(axis=None):
+        raise ValueError(
+            f"{int(table.isna().sum().sum())} answers are missing: ask every seed the same items"
+        )
+    values = table.to_numpy(dtype=float)
+    return np.stack([values, np.ones_like(values)], axis=-1)
+
+
+def documents(answers: pd.DataFrame) -> list[str]:
+    """Return the document of every item, in the order of `stats`."""
+    return answers.drop_duplicates("id").sort_values("id")["document"].tolist()
+
+
+def in_percent(sums: np.ndarray) -> np.ndarray:
+    """Score for `statistics`: the mean, in percent."""
+    return 100 * statistics.ratio(sums)
 
 
 def percent(answers: pd.DataFrame, measure: str = "hit1") -> Interval:
-    """Return the mean of a measure in percent with its interval.
-
-    Where all answers are right or all wrong no resample varies; Wilson's interval over documents then says
-    what may have been missed.
-    """
-    values = answers[measure].astype(float)
-    if values.nunique() == 1 and values.iloc[0] in (0.0, 1.0):
-        n = answers["document"].nunique() if "document" in answers else len(answers)
-        value, low, high = statistics.wilson(int(values.iloc[0]) * n, n)
-        interval = Interval(value, min(low, value), max(high, value))  # rounding may put 0 below its bound
-    else:
-        interval = statistics.bootstrap(_stats(values), clusters=answers.get("document"))
-    return interval.scaled(100)
+    """Return a rate in percent with its interval; one document alone says nothing about others."""
+    clusters, values = documents(answers), stats(answers, measure)
+    if len(set(clusters)) < 2:
+        return Interval(float(values[..., 0].mean()), 0.0, 1.0).scaled(100)
+    return statistics.share(values, clusters=clusters).scaled(100)
 
 
 def scores(answers: pd.DataFrame, by: Sequence[str], measures: Mapping[str, str] = REAL) -> pd.DataFrame:
@@ -41,61 +66,51 @@ def scores(answers: pd.DataFrame, by: Sequence[str], measures: Mapping[str, str]
     return pd.DataFrame(rows, columns=[*by, *measures])
 
 
-def difference(before: pd.DataFrame, after: pd.DataFrame) -> Comparison:
-    """Return after - before in Real@1, in points, on the same items."""
-    a, b = _aligned(before, after)
-    paired = statistics.paired_bootstrap(_stats(a["hit1"]), _stats(b["hit1"]), clusters=a["document"])
-    return Comparison(paired.difference.scaled(100), paired.p)
+def declare(pairs: Pairs, *, margin: float, choosing: Sequence[str], reporting: Sequence[str]) -> Declaration:
+    """Declare questions as one family: p-values are corrected over all of them."""
+    return Declaration(
+        metric="Real@1, points",
+        systems=(NOTHING, *_names(pairs)),
+        reference=NOTHING,
+        margin=margin,
+        choosing=set(choosing),
+        reporting=set(reporting),
+    )
 
 
-def differences(pairs: Mapping[str, tuple[pd.DataFrame, pd.DataFrame]]) -> pd.DataFrame:
-    """Compare every named pair (before, after); Holm over all of them decides which differences stand."""
-    rows = [(name, *difference(*pair)) for name, pair in pairs.items()]
-    frame = pd.DataFrame(rows, columns=["question", "difference", "p"])
-    adjusted = statistics.holm(frame["p"])
-    return frame.assign(holm=adjusted, stands=adjusted < 0.05)
+def ask(declared: Declaration, pairs: Pairs, answers: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
+    """Decide declared questions on the answers of their sides; columns as in `statistics.compare`.
+
+    What is tested is the difference of the two sides on each item and seed.
+    """
+    gains, clusters = {}, documents(answers[pairs[0][0]])
+    for name, (system, than) in zip(_names(pairs), pairs, strict=True):
+        after, before = stats(answers[system]), stats(answers[than])
+        if after.shape != before.shape or any(
+            documents(answers[side]) != clusters for side in (system, than)
+        ):
+            raise ValueError(f"{name}: other items or seeds on the two sides; evaluate both on the same ones")
+        gains[name] = np.stack([after[..., 0] - before[..., 0], after[..., 1]], axis=-1)
+    nothing = np.stack([np.zeros(after.shape[:2]), np.ones(after.shape[:2])], axis=-1)
+    frame = declared.compare({NOTHING: nothing, **gains}, in_percent, clusters=clusters)
+    return frame.assign(system=[system for system, _ in pairs], than=[than for _, than in pairs])
+
+
+def _names(pairs: Pairs) -> list[str]:
+    return [f"{system} − {than}" for system, than in pairs]
 
 
 def one_standard_error(answers: pd.DataFrame) -> int:
     """Return the earliest step of a run whose Real@1 is within one standard error of the best one's.
 
-    The error is that of the difference to the best, paired by item and clustered by document: items that both
-    get right say nothing about which is better.
+    The error is that of the difference to the best, over documents and seeds: items that both get right say
+    nothing about which is better.
     """
-    best = answers.groupby("step")["hit1"].mean().idxmax()
-    top = answers[answers["step"] == best]
-    for step in sorted(answers["step"].unique()):
-        a, b = _aligned(answers[answers["step"] == step], top)
-        gap = (b["hit1"].astype(float) - a["hit1"].astype(float)).to_numpy()
-        if step == best or gap.mean() <= clustered_error(gap, a["document"]):
+    of_step = {step: stats(group) for step, group in answers.groupby("step")}
+    best = max(of_step, key=lambda step: of_step[step][..., 0].mean())
+    clusters = documents(answers)
+    for step in sorted(of_step):
+        gap = statistics.contrast(of_step[best], of_step[step], clusters=clusters)
+        if gap.value <= gap.error:
             return int(step)
     raise AssertionError("the best step is among the steps")
-
-
-def clustered_error(values: np.ndarray, clusters: Sequence) -> float:
-    """Return the standard error of a mean whose values come in clusters.
-
-    >>> clustered_error(np.array([1.0, 1.0, 0.0, 0.0]), ["a", "a", "b", "b"])  # two draws, not four
-    0.5
-    """
-    values = np.asarray(values, dtype=float)
-    sums = pd.Series(values - values.mean()).groupby(np.asarray(clusters)).sum().to_numpy()
-    count = len(sums)
-    if count < 2:
-        return 0.0
-    return float(np.sqrt((sums**2).sum() * count / (count - 1)) / len(values))
-
-
-def _stats(values: pd.Series) -> np.ndarray:
-    numbers = values.astype(float).to_numpy()
-    return np.column_stack([numbers, np.ones(len(numbers))])
-
-
-def _aligned(before: pd.DataFrame, after: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
-    a, b = before.sort_values("id", kind="stable"), after.sort_values("id", kind="stable")
-    if a["id"].tolist() != b["id"].tolist():
-        missing = set(a["id"]) ^ set(b["id"])
-        raise ValueError(
-            f"the two sides were not asked the same items ({len(missing)} differ); evaluate both on one set"
-        )
-    return a.reset_index(drop=True), b.reset_index(drop=True)

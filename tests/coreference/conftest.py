@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers.coreference import evaluation, experiment
+from helpers.coreference import evaluation, experiment, trajectories
 from helpers.coreference.items import build_items
 from helpers.learning import encoders
 from helpers.sweeps import fingerprint, sweep
@@ -76,13 +76,12 @@ SETTINGS = {
     "peak_lr": 1e-3,
     "batch_rows": 8,
     "mask_rate": 0.15,
-    "seed": 0,
 }
 
 
 @pytest.fixture(scope="package")
 def world(tmp_path_factory):
-    """A tiny experiment: base, four runs, an entity run from one of their checkpoints, all evaluated."""
+    """A tiny experiment: two seeds of a base, four runs and an entity run each, all on the choosing half."""
     patch = pytest.MonkeyPatch()
     patch.setenv("NUNCHI_CACHE", str(tmp_path_factory.mktemp("cache")))
     config = experiment.MaskedLMConfig(**SETTINGS)
@@ -90,23 +89,36 @@ def world(tmp_path_factory):
     dev = evaluation.load_genres("sample", "dev", rows=12)
     mentions, asked = build_items(train), build_items(dev)
     shared = {"documents": list(train)}
-    base_row = sweep(
-        experiment.build_base, [asdict(config)], name="base", shared=shared, fingerprint=fingerprint(train)
-    )
-    base = Path(base_row["folder"][0], "checkpoint-0")
-    plan = {
-        f"{name} {length}": replace(config, curriculum=name, length=length, parent=str(base))
+    seeds = [asdict(replace(config, seed=seed)) for seed in (0, 1)]
+    bases = sweep(
+        experiment.build_base, seeds, name="base", shared=shared, fingerprint=fingerprint(train)
+    ).assign(run="base")
+    more = {"shared": shared | {"items": mentions}, "fingerprint": fingerprint(train, mentions)}
+
+    def go_on(name, parents, **changed):
+        plan = [asdict(replace(config, seed=seed, parent=str(parent), **changed)) for seed, parent in parents]
+        return sweep(experiment.continue_run, plan, name="runs", **more).assign(run=name)
+
+    starts = [
+        (seed, Path(folder, "checkpoint-0")) for seed, folder in zip((0, 1), bases["folder"], strict=True)
+    ]
+    parts = [
+        go_on(f"{name} {length}", starts, curriculum=name, length=length)
         for name in ("mlm_v2", "combined")
         for length in config.lengths
-    }
-    more = {"shared": shared | {"items": mentions}, "fingerprint": fingerprint(train, mentions)}
-    first = sweep(experiment.continue_run, map(asdict, plan.values()), name="runs", **more)
-    parent = sorted(Path(first["folder"][1]).glob("checkpoint-*"))[0]
-    child = asdict(replace(config, curriculum="entity", length=48, parent=str(parent)))
-    entity = sweep(experiment.continue_run, [child], name="runs", **more)
-    runs = pd.concat([first, entity], ignore_index=True)
-    runs.insert(0, "run", [*plan, "entity"])
-    listed = evaluation.list_checkpoints(runs, base=base, lengths=config.lengths)
-    evaluated, answers = evaluation.evaluate(listed, items=asked, lambada=PASSAGES)
-    yield {"runs": runs, "listed": listed, "evaluated": evaluated, "answers": answers, "items": asked}
+    ]
+    parents = [
+        (seed, sorted(Path(folder).glob("checkpoint-*"))[0])
+        for seed, folder in zip((0, 1), parts[1]["folder"], strict=True)
+    ]
+    runs = pd.concat([*parts, go_on("entity", parents, curriculum="entity", length=48)], ignore_index=True)
+    listed = evaluation.list_checkpoints(bases, runs)
+    choosing, reporting = evaluation.halves(asked)
+    tried, hints = evaluation.evaluate(listed, items=choosing)
+    documents = {"choosing": choosing["document"], "reporting": reporting["document"]}
+    declared = trajectories.declare([("mlm_v2 24", "base 24")], margin=2, **documents)
+    yield {
+        "bases": bases, "runs": runs, "listed": listed, "tried": tried, "hints": hints, "items": asked,
+        "choosing": choosing, "reporting": reporting, "declared": declared,
+    }  # fmt: skip
     patch.undo()

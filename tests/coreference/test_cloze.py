@@ -48,23 +48,6 @@ def test_a_shorter_window_lies_within_the_longer_one(items, tokenizer):
         assert long.first <= short.first and short.last <= long.last
 
 
-def test_ablation_deletes_every_other_mention_and_nothing_else(items, tokenizer):
-    plain = cloze.encode_items(tokenizer, items, max_length=64)
-    for item, full, ablated in zip(
-        items, plain, cloze.encode_items(tokenizer, items, max_length=64, ablate=True), strict=True
-    ):
-        shown = tokenizer.decode(ablated.ids, skip_special_tokens=True)
-        assert item["noun"] not in shown.replace(" ", "")
-        assert ablated.gold == full.gold and len(ablated.ids) < len(full.ids)
-        assert set(ablated.ids) <= set(full.ids)
-
-
-def test_other_mentions_are_found_even_inside_other_words():
-    item = {"noun": "바다", "text": "바다 바닷가 바다에 푸른바다", "start": 7, "end": 9}
-    assert [item["text"][start:end] for start, end in cloze.other_mentions(item)] == ["바다", "바다"]
-    assert (7, 9) not in cloze.other_mentions(item)
-
-
 def test_a_piece_outside_the_vocabulary_is_reported_not_guessed(tokenizer, model):
     documents = [{"id": "x", "text": "훈민정음은 글이다. 훈민정음은 세종이 만들었다."}]
     items = coreference_items.build_items(documents)

@@ -65,3 +65,14 @@ def test_the_head_at_targets_only_gives_the_same_loss_and_gradients(kind, tokeni
         if a.grad is not None:
             torch.testing.assert_close(a.grad, b.grad, atol=1e-5, rtol=1e-3, msg=name)
     assert sparse(**batch).logits.shape[:2] == batch["input_ids"].shape, "the hooks are gone afterwards"
+
+
+def test_the_loss_of_guessing_is_the_entropy_of_what_is_to_be_predicted(tokenizer):
+    ordinary = [token for token in range(len(tokenizer)) if token not in tokenizer.all_special_ids]
+    a, b, mask = ordinary[0], ordinary[1], tokenizer.mask_token_id
+    labelled = {"input_ids": [mask, mask], "labels": [a, b]}
+    assert curricula.guessing_loss(tokenizer, [labelled], rate=0.5) == pytest.approx(np.log(2))
+    text = {"input_ids": [tokenizer.cls_token_id, a, a], "labels": [IGNORED] * 3}
+    assert curricula.guessing_loss(tokenizer, [text], rate=0.5) == 0, "special tokens are never predicted"
+    both = curricula.guessing_loss(tokenizer, [labelled, text], rate=0.5)  # a twice, b once
+    assert both == pytest.approx(-(2 / 3 * np.log(2 / 3) + 1 / 3 * np.log(1 / 3)))

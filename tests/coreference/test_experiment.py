@@ -43,15 +43,35 @@ def test_identity_start_is_identity_but_for_seeded_noise(tokenizer):
 
 
 def test_runs_leave_half_epoch_checkpoints_and_count_their_parents_tokens(world):
-    evaluated, runs = world["evaluated"], world["runs"]
-    assert (evaluated["status"] == "ok").all()
+    tried, runs = world["tried"], world["runs"]
+    assert (tried["status"] == "ok").all()
     for run in runs.to_dict("records"):
-        rows = evaluated[evaluated["run"] == run["run"]].sort_values("step")
+        rows = tried[(tried["run"] == run["run"]) & (tried["seed"] == run["seed"])].sort_values("step")
         assert rows["epoch"].round(1).tolist() == pytest.approx([0.5, 1.0], abs=0.2)
-        parent = evaluated.loc[evaluated["checkpoint"] == run["parent"], "tokens"].iloc[0]
+        parent = tried.loc[tried["checkpoint"] == run["parent"], "tokens"].iloc[0]
         spent = rows["tokens"] - parent
         assert np.allclose(spent, rows["step"] * run["tokens_per_step"])
         assert (parent == 0) == (run["curriculum"] != "entity")
+
+
+def test_every_seed_has_a_base_of_its_own_and_the_same_steps(world):
+    assert world["bases"]["seed"].tolist() == [0, 1]
+    assert world["bases"]["loss"].nunique() == 2
+    assert world["listed"].groupby(["run", "step"])["seed"].apply(list).tolist() == [[0, 1]] * 12
+    assert (world["bases"]["guessing_loss"].between(3, np.log(500))).all()
+
+
+def test_a_random_start_is_another_model_from_the_same_seed(tmp_path):
+    documents = [{"id": "a", "text": "서울의 시장은 서울에서 회의를 열었다. " * 20}]
+    weights = []
+    for identity in (True, False):
+        folder = tmp_path / str(identity)
+        settings = SETTINGS | {"identity": identity, "vocabulary": 60}
+        experiment.build_base(documents=documents, folder=folder, **settings)
+        network, _ = load_checkpoint(folder / "checkpoint-0")
+        weights.append(network.base_model.encoder.layer[0].attention.self.value_proj.weight)
+    near = [(weight - torch.eye(32)).abs().mean().item() for weight in weights]
+    assert near[0] < 0.05 and near[1] > 0.05
 
 
 def test_any_number_of_lengths_is_taken_and_a_run_has_the_first_unless_told():
@@ -63,7 +83,7 @@ def test_any_number_of_lengths_is_taken_and_a_run_has_the_first_unless_told():
 def test_every_checkpoint_is_complete_by_itself(world, tmp_path):
     """It can be copied anywhere: model and tokenizer load from the folder alone."""
     found = sorted(set(world["listed"]["checkpoint"]))
-    assert len(found) == 1 + 2 * len(world["runs"])
+    assert len(found) == 2 + 2 * len(world["runs"])
     for folder in found:
         assert {"config.json", "model.safetensors", "tokenizer.json"} <= {
             p.name for p in Path(folder).iterdir()
