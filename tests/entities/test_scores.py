@@ -120,13 +120,13 @@ def test_errors_name_the_sentence():
         scores.entity_f1(PERFECT, PERFECT, average="weighted")
 
 
-def test_bootstrap_reproduces_the_plain_score():
-    from helpers.statistics import bootstrap
+def test_an_estimate_reproduces_the_plain_score():
+    from helpers.statistics import estimate
 
     rng = np.random.default_rng(0)
     gold = [[TAGS[i] for i in rng.integers(13, size=20)] for _ in range(60)]
     pred = [[t if rng.random() < 0.7 else "O" for t in row] for row in gold]
-    interval = bootstrap(scores.entity_counts(gold, pred), scores.entity_score, samples=400)
+    interval = estimate(scores.entity_counts(gold, pred), scores.entity_score).interval()
     assert interval.value == approx(scores.entity_f1(gold, pred))
     assert interval.low < interval.value < interval.high
 
