@@ -187,13 +187,14 @@ def _rows_in(file: Path, names: tuple[str, ...], readers: Mapping) -> Rows:
 def _files_of(path: Path, names: tuple[str, ...], task: Task, readers: Mapping) -> list[Path]:
     """Return the one file of a folder that holds the split, or all of its shards.
 
-    A folder with nothing but one file, not named after any split, is a source without a split.
+    A folder with nothing but one file (and one for test), not named after a split, is a source without one.
     """
     readable = _readable(path, readers)
     files = [p for p in readable if ending(p) in names]
-    alone = not files and not any(ending(p) in KNOWN for p in readable)
+    others = [p for p in readable if ending(p) != "test"]
+    alone = not files and not any(ending(p) in KNOWN for p in others)
     if alone:
-        files = readable
+        files = others
     if len({(SHARD.sub("", p.stem), p.suffix) for p in files}) == 1:
         return _whole(files, path)
     found = ", ".join(p.name for p in files or sorted(path.iterdir())) or "nothing"

@@ -61,6 +61,13 @@ def test_it_is_divided_by_group_and_says_so(tmp_path, capsys, write, name):
     assert said[0] in dev.info.description
 
 
+def test_a_test_file_beside_it_is_left_alone(tmp_path):
+    as_lines(tmp_path, "klue-ner")
+    write_lines(tmp_path / "test.jsonl", [{"tokens": ["가"]}])
+    train, dev = (corpora.load_entities(tmp_path, split) for split in ("train", "dev"))
+    assert len(train) + len(dev) == ROWS
+
+
 def test_the_division_does_not_depend_on_the_seed_of_a_subset(tmp_path):
     source = as_lines(tmp_path, "klue-ner")
     everything = set(corpora.load_entities(source, "dev")["guid"])
