@@ -58,8 +58,9 @@ def levels(gold: Sequence[int], runs: Runs, *, clusters: Sequence | None = None)
                 "auprc": auprc_level(gold, logits, clusters=clusters),
             }
         )
-    order = np.argsort([-row["micro_f1"].value for row in rows], kind="stable")
-    return pd.DataFrame(rows).iloc[order].reset_index(drop=True)
+    frame = pd.DataFrame(rows)
+    order = np.argsort([-level.value for level in frame["micro_f1"]], kind="stable")
+    return frame.iloc[order].reset_index(drop=True)
 
 
 def auprc_level(
@@ -73,7 +74,7 @@ def auprc_level(
     """
     labels, probs = np.asarray(gold), [softmax(one, axis=1) for one in logits]
     held = np.unique(labels)
-    whole = np.array([class_auprc(labels, one)[held] for one in probs])
+    whole = np.array([class_auprc(gold, one)[held] for one in probs])
 
     def areas(kept: np.ndarray) -> np.ndarray:
         left = np.isin(held, labels[kept])
