@@ -42,7 +42,7 @@ def ceilings(part: Part, tokenizers: Mapping[str, "PreTrainedTokenizerFast"]) ->
             entity = statistics.estimate(scores.entity_counts(gold, pred), scores.entity_score)
             char = statistics.estimate(scores.char_counts(gold, pred), scores.char_score)
             row = {"tokenizer": name, "decoder": decoder}
-            rows.append(row | {"entity F1": _at_most_100(entity), "char F1, 13 labels": _at_most_100(char)})
+            rows.append(row | {"entity F1": _at_most_100(entity), "char F1, with O": _at_most_100(char)})
     return pd.DataFrame(rows)
 
 

@@ -28,8 +28,8 @@ class Scored(NamedTuple):
         """Return the scores by name, ×100."""
         return {
             "entity F1": float(scores.entity_score(self.official.sum(0))),
-            "char F1, 13 labels": float(scores.char_score(self.characters.sum(0))),
-            "char F1, 12 labels": float(scores.char_score(self.characters.sum(0), False)),
+            "char F1, with O": float(scores.char_score(self.characters.sum(0))),
+            "char F1, without O": float(scores.char_score(self.characters.sum(0), False)),
             "entity F1, exact": float(scores.entity_score(self.exact.sum(0))),
         }
 
