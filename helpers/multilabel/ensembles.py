@@ -1,55 +1,47 @@
 """Fold ensembles, validated: one model per fold, averaged on rows that none of them saw.
 
-The published recipe averages the members' probabilities and, separately, their thresholds. But an average of
-probabilities is less extreme than its parts, so a threshold belongs to the averaged scores, as
-`cross_fitting.decide` fits it.
+The published recipe averages the members' probabilities and, separately, their thresholds. Each way to decide
+takes a rule, labels and a draw of the folds; one model alone is decided by `cross_fitting.decide`.
 """
-
-from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from helpers.multilabel.cross_fitting import decide
+from helpers.multilabel.draws import Draw
 from helpers.multilabel.rules import Rule
 
 
-class FoldScores(NamedTuple):
-    """Scores of every post by models that never saw it."""
+def decide_by_own_thresholds(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:
+    """Fit the thresholds on the averaged scores of the other folds.
 
-    single: NDArray  # (posts, classes): by the model trained on all other folds
-    averaged: NDArray  # (posts, classes): mean of the members for the post's fold
-    members: NDArray  # (folds, posts, classes): members[j] is trained without fold j and the post's own
-
-
-def nested(scores: Mapping[tuple[int, ...], NDArray], assigned: NDArray) -> FoldScores:
-    """Arrange the scores of trainings without one fold, `(k,)`, and without two, `(j, k)`.
-
-    The ensemble for a fold has one member per fold that is left. A model without j and k serves twice, as
-    member j when k is hidden and the other way round: five folds cost ten trainings for it, not twenty.
-    `members[j]` is NaN on fold j itself.
+    The models behind those scores had seen the hidden fold; `decide_strictly` shows what that is worth.
     """
-    shape = next(iter(scores.values())).shape
-    single, members = np.empty(shape), np.full((len(np.unique(assigned)), *shape), np.nan)
-    for left_out, own in scores.items():
-        if len(left_out) == 1:
-            single[assigned == left_out[0]] = own[assigned == left_out[0]]
-        else:
-            for member, hidden in (left_out, left_out[::-1]):
-                members[member, assigned == hidden] = own[assigned == hidden]
-    return FoldScores(single, np.nanmean(members, axis=0), members)
+    return decide(rule, labels, draw._replace(scores=draw.averaged))
 
 
-def decide_by_mean_threshold(
-    rule: Rule, labels: NDArray, scores: FoldScores, assigned: NDArray
-) -> NDArray[np.bool_]:
-    """Control: fit a threshold per member on the fold it left out; apply their mean to the mean score."""
-    predicted = np.zeros(labels.shape, dtype=bool)
-    folds = np.unique(assigned)
-    for fold in folds:
-        hidden = assigned == fold
+def decide_by_mean_threshold(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:
+    """Fit a threshold per member on the fold it left out; apply their mean to the mean score."""
+    predicted, averaged = np.zeros(labels.shape, dtype=bool), draw.averaged
+    for fold, own in _members(draw):
         # The member without `fold` and another, on that other: scores that its own validation would show.
-        others = [assigned == other for other in folds if other != fold]
-        cuts = [rule(labels[own], scores.members[fold][own]) for own in others]
-        predicted[hidden] = scores.averaged[hidden] >= np.mean(cuts, axis=0)
+        others = [draw.assigned == other for other in np.unique(draw.assigned) if other != fold]
+        hidden = draw.assigned == fold
+        predicted[hidden] = averaged[hidden] >= np.mean([rule(labels[o], own[o]) for o in others], axis=0)
     return predicted
+
+
+def decide_strictly(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:
+    """Decide by one model; its thresholds come from models that had not seen the hidden fold either."""
+    predicted = np.zeros(labels.shape, dtype=bool)
+    for fold, own in _members(draw):
+        hidden = draw.assigned == fold
+        predicted[hidden] = draw.scores[hidden] >= rule(labels[~hidden], own[~hidden])
+    return predicted
+
+
+def _members(draw: Draw):
+    """Yield each fold with the scores of the others by models that saw neither it nor the post."""
+    if draw.members is None:
+        raise ValueError("this draw has no ensemble; train without each pair of folds as well")
+    yield from zip(np.unique(draw.assigned), draw.members, strict=True)

@@ -82,6 +82,11 @@ def hybrid(y: NDArray, p: NDArray, *, rate: float, weight: float = 0.5, **_) -> 
 
 
 @per_class
+def hybrid_training(y: NDArray, p: NDArray, **_) -> float:
+    return thresholds.hybrid_threshold(y, p, rate=y.mean())
+
+
+@per_class
 def hybrid_target(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> float:
     return (thresholds.best_f1_threshold(y, p)[0] + thresholds.match_rate_threshold(target, rate)) / 2
 
@@ -89,6 +94,11 @@ def hybrid_target(y: NDArray, p: NDArray, *, target: NDArray, rate: float) -> fl
 def hybrid_legacy(labels: NDArray, scores: NDArray, **given) -> NDArray:
     """Return the published hybrid: the mean of the grid's and Brent's thresholds."""
     return (f1_grid(labels, scores, **given) + match_brent(labels, scores, **given)) / 2
+
+
+def hybrid_repaired(labels: NDArray, scores: NDArray, **given) -> NDArray:
+    """Return the published hybrid with one thing mended: the balance is matched by sorting, not by Brent."""
+    return (f1_grid(labels, scores, **given) + match_rate(labels, scores, **given)) / 2
 
 
 def hybrid_tuned(labels: NDArray, scores: NDArray, **given) -> NDArray:

@@ -1,17 +1,15 @@
-"""Macro-F1 of many yes/no labels per row, the sums it is made of, and the paired gains of several systems.
+"""Macro-F1 of many yes/no labels per row, and the sums it is made of.
 
 Scores lie in [0, 1], as the shared task prints them. A class without a gold and a predicted row scores 0, as
 in scikit-learn with `zero_division=0`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from helpers import statistics
-from helpers.statistics import Score
 
 
 def indicators(names: Sequence[Sequence[str]], classes: Sequence[str]) -> NDArray[np.int8]:
@@ -44,25 +42,15 @@ def class_f1_of_counts(sums: NDArray) -> NDArray:
 
 
 def macro_f1_of_counts(sums: NDArray) -> NDArray:
-    """Map summed counts (…, 3 × classes) to macro-F1 (…): the score to hand to the bootstrap."""
+    """Map summed counts (…, 3 × classes) to macro-F1 (…)."""
     return class_f1_of_counts(sums).mean(axis=-1)
+
+
+def points_of_counts(sums: NDArray) -> NDArray:
+    """Map summed counts (…, 3 × classes) to macro-F1 × 100, the unit of every table; of one class, its F1."""
+    return 100 * macro_f1_of_counts(sums)
 
 
 def macro_f1(gold: ArrayLike, predicted: ArrayLike) -> float:
     """Return the unweighted mean over classes of their F1."""
     return float(macro_f1_of_counts(f1_counts(gold, predicted).sum(axis=0)))
-
-
-def gains(
-    counts: Mapping[str, NDArray], score: Score, *, reference: str | None = None, samples: int
-) -> pd.DataFrame:
-    """Return one row per system: its score, its paired gain over `reference` (default: the first), and p.
-
-    `counts: (rows, k)` of each system are on the same rows; `score` maps their sums to a number.
-    """
-    than, rows = counts[reference or next(iter(counts))], []
-    for name, own in counts.items():
-        gain = statistics.paired_bootstrap(than, own, score, samples=samples)
-        value = statistics.bootstrap(own, score, samples=samples)
-        rows.append({"system": name, "value": value, "gain": gain.difference, "p": gain.p})
-    return pd.DataFrame(rows)

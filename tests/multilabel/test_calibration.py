@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit, logit
+from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 
+from helpers import statistics
 from helpers.multilabel.calibration import cross_fitted, estimate_prior, isotonic, platt, shift_prior
 
 
@@ -40,6 +42,16 @@ def test_platt_equals_an_unpenalised_logistic_regression_on_softened_targets(rat
     curve = platt(y, p)
     assert oracle.coef_[0, 0] > 0, "planted: the scores point the right way"
     assert curve(p) == pytest.approx(oracle.predict_proba(x)[:, 1], abs=1e-5)
+
+
+@pytest.mark.parametrize("decimals", [1, 16], ids=["ties", "all different"])
+def test_isotonic_equals_scikit_learn(decimals):
+    rng = np.random.default_rng(2)
+    p = rng.random(300).round(decimals)
+    y = (rng.random(300) < p).astype(int)
+    oracle = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(p, y)
+    asked = np.linspace(-0.1, 1.1, 400)
+    assert isotonic(y, p)(asked) == pytest.approx(oracle.predict(asked), abs=1e-12)
 
 
 def test_cross_fitted_probabilities_are_out_of_sample(planted):
@@ -99,3 +111,11 @@ def test_em_recovers_a_planted_shift(planted, rate):
     assert estimate_prior(curve(p[rows]), old=old) == pytest.approx(rate, abs=0.025)
     uncorrected = curve(p[rows]).mean()
     assert min(old, rate) < uncorrected < max(old, rate), "without EM the estimate stays near the old balance"
+
+
+@pytest.mark.parametrize("old", [0.05, 0.5])
+def test_the_estimated_rate_is_where_em_ends(old):
+    rng = np.random.default_rng(3)
+    for q in (rng.beta(0.5, 3, 500), rng.beta(3, 1, 500), np.full(50, 0.001), np.full(50, 0.999)):
+        em = statistics.estimate_shares(np.stack([1 - q, q], axis=1), old=np.array([1 - old, old]))[1]
+        assert estimate_prior(q, old=old) == pytest.approx(em, abs=1e-3)

@@ -1,4 +1,4 @@
-"""Cross-fitted rules: counts add up, noise shows its optimism, planted shifts are planted as said."""
+"""Cross-fitted rules: scores add up, noise shows its optimism, intervals hold what they promise."""
 
 from functools import partial
 
@@ -9,73 +9,119 @@ from scipy.special import expit
 from helpers import statistics
 from helpers.multilabel import cross_fitting as cf
 from helpers.multilabel import folds, rules, thresholds
-from helpers.multilabel.scores import gains, macro_f1
+from helpers.multilabel.draws import Draw
+from helpers.multilabel.scores import macro_f1
 from tests.multilabel.test_rules import RULES
 
 
-def planted(rows=1500, signal=1.5, seed=0):
-    """Two frequent and two rare classes whose scores are calibrated by construction."""
+def planted(rows=1500, signal=1.5, seed=0, draws=1):
+    """Two frequent and two rare classes whose scores are calibrated by construction; draws of the folds."""
     rng = np.random.default_rng(seed)
     x = rng.normal(0, signal, (rows, 4)) - [3.5, 2.5, 1.0, 0.0]
     scores = expit(x)
-    return (rng.random(x.shape) < scores).astype(int), scores, folds.random_assign(rows, seed=seed)
+    labels = (rng.random(x.shape) < scores).astype(int)
+    return labels, [Draw(folds.random_assign(rows, seed=1000 * seed + d), scores) for d in range(draws)]
 
 
 @pytest.fixture(scope="module")
 def data():
-    return planted()
-
-
-five_folds = partial(cf.fold_macro_f1, folds=5)
+    labels, draws = planted()
+    return labels, draws[0]
 
 
 @pytest.mark.parametrize("name", [name for name in RULES if "target" not in name])
 def test_counts_give_the_scores_that_direct_evaluation_gives(data, name):
-    labels, scores, assigned = data
-    fit = cf.cross_fit(RULES[name], labels, scores, assigned)
-    outside = [macro_f1(labels[assigned != k], scores[assigned != k] >= fit.thresholds[k]) for k in range(5)]
-    assert five_folds(fit.outside.sum(axis=0)) == pytest.approx(np.mean(outside), abs=1e-12)
-    inside = [macro_f1(labels[assigned == k], scores[assigned == k] >= fit.thresholds[k]) for k in range(5)]
-    assert five_folds(fit.inside.sum(axis=0)) == pytest.approx(np.mean(inside), abs=1e-12)
+    labels, draw = data
+    fit = cf.cross_fit(RULES[name], labels, draw)
+    scored = np.array(
+        [
+            [macro_f1(labels[draw.assigned == j], draw.scores[draw.assigned == j] >= cuts) for j in range(5)]
+            for cuts in fit.thresholds
+        ]
+    )
+    others = [draw.assigned != k for k in range(5)]
+    outside = [
+        macro_f1(labels[o], draw.scores[o] >= cuts) for o, cuts in zip(others, fit.thresholds, strict=True)
+    ]
+    inside, alone = scored[np.eye(5, dtype=bool)].mean(), scored[~np.eye(5, dtype=bool)].mean()
+    assert fit[:3] == pytest.approx([100 * inside, 100 * np.mean(outside), 100 * (inside - alone)], abs=1e-8)
 
 
 def test_rules_see_only_the_fold_they_are_fitted_on(data):
     """Shuffling the labels of the other folds must not move a threshold."""
-    labels, scores, assigned = data
-    other = labels.copy()
-    other[assigned != 0] = labels[np.random.default_rng(1).permutation(np.flatnonzero(assigned != 0))]
+    labels, draw = data
+    others, other = np.flatnonzero(draw.assigned != 0), labels.copy()
+    other[others] = labels[np.random.default_rng(1).permutation(others)]
     for name, rule in RULES.items():
-        before, after = (cf.cross_fit(rule, y, scores, assigned).thresholds[0] for y in (labels, other))
+        before, after = (cf.cross_fit(rule, y, draw).thresholds[0] for y in (labels, other))
         assert before.tolist() == after.tolist(), name
 
 
-def test_fitting_noise_shows_its_optimism():
+def test_fitting_noise_shows_its_optimism_and_fitting_nothing_has_none():
     rng = np.random.default_rng(0)
     labels, scores = (rng.random((600, 4)) < 0.1).astype(int), rng.random((600, 4))
-    lost = {}
-    for rule in (rules.f1_optimum, rules.half, rules.plug_in):
-        fit = cf.cross_fit(rule, labels, scores, folds.random_assign(600))
-        gap = statistics.paired_bootstrap(fit.outside, fit.inside, five_folds, samples=300)
-        lost[rule.__name__] = gap.difference
-    assert lost["f1_optimum"].low > 0.02
-    assert lost["half"].low < 0 < lost["half"].high
+    draws = [Draw(folds.random_assign(600, seed=seed), scores) for seed in range(3)]
+    lost = {
+        rule.__name__: statistics.estimate(cf.refit(rule, labels, draws).optimism).interval()
+        for rule in (rules.f1_optimum, rules.half, rules.plug_in)
+    }
+    assert lost["f1_optimum"].low > 2.0
+    assert lost["half"] == (0.0, 0.0, 0.0)
     assert lost["f1_optimum"].value > 2 * abs(lost["plug_in"].value)
 
 
-def test_a_rule_that_is_right_beats_the_fixed_half(data):
-    counts = {rule.__name__: cf.cross_fit(rule, *data).outside for rule in (rules.f1_optimum, rules.half)}
-    table = gains(counts, five_folds, reference="half", samples=300).set_index("system")
-    assert table.loc["f1_optimum", "gain"].low > 0 and table.loc["f1_optimum", "p"] < 0.05
-    assert table.loc["half", "gain"] == (0.0, 0.0, 0.0)
+def test_a_rule_that_fits_nothing_has_no_optimism_in_any_simulation():
+    """With the four other folds taken together, 52 of 100 simulations had an interval without 0."""
+    for seed in range(20):
+        labels, draws = planted(rows=200, seed=seed, draws=2)
+        apart = cf.cross_fit(rules.half, labels, draws[0])
+        assert apart.optimism == 0.0 != apart.inside - apart.outside
+        assert statistics.estimate(cf.refit(rules.half, labels, draws).optimism).interval() == (0.0, 0.0, 0.0)
+
+
+def test_a_rule_that_is_right_beats_the_fixed_half():
+    labels, draws = planted(draws=3)
+    systems = {
+        rule.__name__: cf.refit(rule, labels, draws).held_out for rule in (rules.f1_optimum, rules.half)
+    }
+    row = statistics.compare(systems, reference="half").iloc[0]
+    assert row["decision"] == "better" and row["difference"].low > 5
+
+
+@pytest.mark.slow
+def test_intervals_of_a_level_and_of_a_difference_hold_the_truth_in_95_of_100_cases():
+    """Held-out score of a rule, and of two rules apart; 400 sets of ten classes: see `draws.GROUPS`."""
+    pair = (rules.f1_optimum, rules.match_rate)
+    expected = np.array(
+        [
+            [cf.cross_fit(rule, y, draw).outside for rule in pair]
+            for y, (draw,) in map(_set_of_500, range(600))
+        ]
+    ).mean(axis=0)
+    held = {"level": 0, "difference": 0}
+    for seed in range(1000, 1100):
+        labels, draws = planted(rows=500, seed=seed, draws=3)
+        fitted = [cf.refit(rule, labels, draws).held_out for rule in pair]
+        level = statistics.estimate(fitted[0]).interval()
+        gap = statistics.contrast(*fitted).interval()
+        held["level"] += level.low <= expected[0] <= level.high
+        held["difference"] += gap.low <= expected[0] - expected[1] <= gap.high
+    assert held["level"] >= 93 and held["difference"] >= 93, held
+
+
+def _set_of_500(seed):
+    return planted(rows=500, seed=seed)
 
 
 def test_decisions_use_thresholds_from_the_other_folds(data):
-    labels, scores, assigned = data
-    predicted = cf.decide(rules.f1_optimum, labels, scores, assigned)
-    hidden = assigned == 2
+    labels, draw = data
+    predicted = cf.decide(rules.f1_optimum, labels, draw)
+    hidden = draw.assigned == 2
     for c in range(4):
-        cut, _ = thresholds.best_f1_threshold(labels[~hidden, c], scores[~hidden, c])
-        assert (predicted[hidden, c] == (scores[hidden, c] >= cut)).all()
+        cut, _ = thresholds.best_f1_threshold(labels[~hidden, c], draw.scores[~hidden, c])
+        assert (predicted[hidden, c] == (draw.scores[hidden, c] >= cut)).all()
+    scored = cf.validated(partial(cf.decide, rules.f1_optimum), labels, [draw])
+    assert scored.values == pytest.approx([100 * macro_f1(labels, predicted)])
 
 
 @pytest.mark.parametrize("factor", [0.25, 0.5, 1.0, 2.0, 4.0])
@@ -92,35 +138,41 @@ def test_a_planted_shift_multiplies_the_odds(data, factor):
 
 @pytest.mark.parametrize("prior", ["probed", "EM"])
 def test_knowing_the_balance_pays_when_it_moves(prior):
-    labels, scores, assigned = planted(rows=4000)
+    labels, (draw,) = planted(rows=4000)
     gain = {}
     for factor in (1.0, 4.0):
-        keep = cf.shifted_rows(labels, factor)
-        told = partial(rules.plug_in_target, prior=prior)
-        compared = {"fixed": rules.f1_optimum, "told": told}
-        counts = {
-            name: cf.cross_fit(rule, labels, scores, assigned, keep=keep).outside
-            for name, rule in compared.items()
-        }
-        gain[factor] = gains(counts, five_folds, samples=200)["gain"].iloc[1]
-    assert gain[4.0].low > 0.0
-    assert abs(gain[1.0].value) < 0.02
+        shifted = draw._replace(keep=cf.shifted_rows(labels, factor))
+        told, untold = (
+            cf.cross_fit(partial(rules.plug_in_target, prior=one), labels, shifted).outside
+            for one in (prior, "training")
+        )
+        gain[factor] = told - untold
+    assert gain[4.0] > 3 > 2 > abs(gain[1.0])
+
+
+@pytest.mark.parametrize("factor", [0.25, 1.0, 4.0])
+def test_calibrated_scores_tell_the_planted_factor(factor):
+    labels, (draw,) = planted(rows=4000)
+    shifted = draw._replace(keep=cf.shifted_rows(labels, factor))
+    assert cf.estimated_factor(labels, [shifted]).values == pytest.approx([np.log2(factor)], abs=0.3)
 
 
 def test_target_rules_match_the_share_among_the_rows_kept(data):
-    labels, scores, assigned = data
+    labels, draw = data
     keep = cf.shifted_rows(labels, 4.0)
-    fit = cf.cross_fit(rules.match_target, labels, scores, assigned, keep=keep)
-    rows = (assigned != 0)[:, None] & keep
+    fit = cf.cross_fit(rules.match_target, labels, draw._replace(keep=keep))
+    rows = (draw.assigned != 0)[:, None] & keep
     for c in range(labels.shape[1]):
-        target, rate = scores[rows[:, c], c], labels[rows[:, c], c].mean()
+        target, rate = draw.scores[rows[:, c], c], labels[rows[:, c], c].mean()
         assert fit.thresholds[0, c] == thresholds.match_rate_threshold(target, rate)
         assert (target >= fit.thresholds[0, c]).sum() == labels[rows[:, c], c].sum()
 
 
-def test_silenced_classes_are_counted_over_folds(data):
-    labels, _, assigned = data
-    mute = rules.per_class(lambda y, p, *, target, rate: 2.0 if y.mean() < 0.1 else 0.0)
-    rare = sum((labels[assigned == k, c].mean() < 0.1) for k in range(5) for c in range(4))
-    assert cf.silenced(cf.cross_fit(mute, *data).outside, classes=4) == rare > 0
-    assert cf.silenced(cf.cross_fit(rules.f1_optimum, *data).outside, classes=4) == 0
+def test_silenced_classes_are_counted_over_folds_and_draws():
+    labels, draws = planted(draws=2)
+    mute = rules.per_class(lambda y, p, **_: 2.0 if y.mean() < 0.1 else 0.0)
+    rare = sum(
+        (labels[draw.assigned == k, c].mean() < 0.1) for draw in draws for k in range(5) for c in range(4)
+    )
+    assert cf.refit(mute, labels, draws).silenced == rare > 0
+    assert cf.refit(rules.f1_optimum, labels, draws).silenced == 0

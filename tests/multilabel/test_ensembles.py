@@ -1,13 +1,22 @@
-"""Fold ensembles on planted scores: thresholds come from other folds, and averages have their own."""
+"""Fold ensembles on planted scores: thresholds come from other folds, by models that saw less or more."""
+
+from functools import partial
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
 from helpers.multilabel import cross_fitting, ensembles, folds, rules
-from helpers.multilabel.ensembles import FoldScores
+from helpers.multilabel.draws import Draw
 from helpers.multilabel.scores import macro_f1
 from helpers.multilabel.thresholds import best_f1_threshold
+
+WAYS = (
+    cross_fitting.decide,
+    ensembles.decide_by_own_thresholds,
+    ensembles.decide_by_mean_threshold,
+    ensembles.decide_strictly,
+)
 
 
 @pytest.fixture(scope="module")
@@ -21,48 +30,53 @@ def planted():
     for fold in range(5):
         members[fold, assigned == fold] = np.nan
     single = members[(assigned + 1) % 5, np.arange(1000)]
-    return labels, FoldScores(single, np.nanmean(members, axis=0), members), assigned
+    return labels, Draw(assigned, single, members)
 
 
-def test_pairs_of_folds_make_a_nested_ensemble():
-    assigned, rng = np.array([0, 1, 2, 0, 1, 2]), np.random.default_rng(0)
-    scores = {}
-    for left_out in [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2)]:
-        scores[left_out] = np.where(np.isin(assigned, left_out)[:, None], rng.random((6, 2)), np.nan)
-    nested = ensembles.nested(scores, assigned)
-    hidden = assigned == 1
-    assert (nested.single[hidden] == scores[1,][hidden]).all()
-    assert (nested.members[0][hidden] == scores[0, 1][hidden]).all()
-    assert (nested.members[2][hidden] == scores[1, 2][hidden]).all()
-    assert np.isnan(nested.members[1][hidden]).all()
-    assert nested.averaged[hidden] == pytest.approx((scores[0, 1][hidden] + scores[1, 2][hidden]) / 2)
+def test_the_mean_of_thresholds_by_hand(planted):
+    labels, draw = planted
+    predicted = ensembles.decide_by_mean_threshold(rules.f1_optimum, labels, draw)
+    hidden = draw.assigned == 0
+    parts = [draw.assigned == j for j in (1, 2, 3, 4)]
+    cuts = [best_f1_threshold(labels[own, 1], draw.members[0][own, 1])[0] for own in parts]
+    assert (predicted[hidden, 1] == (draw.averaged[hidden, 1] >= np.mean(cuts))).all()
 
 
-def test_the_legacy_mean_of_thresholds_by_hand(planted):
-    labels, nested, assigned = planted
-    predicted = ensembles.decide_by_mean_threshold(rules.f1_optimum, labels, nested, assigned)
-    hidden = assigned == 0
-    cuts = [
-        best_f1_threshold(labels[assigned == j, 1], nested.members[0][assigned == j, 1])[0]
-        for j in (1, 2, 3, 4)
-    ]
-    assert (predicted[hidden, 1] == (nested.averaged[hidden, 1] >= np.mean(cuts))).all()
+def test_own_and_strict_thresholds_by_hand(planted):
+    labels, draw = planted
+    hidden = draw.assigned == 3
+    own, _ = best_f1_threshold(labels[~hidden, 0], draw.averaged[~hidden, 0])
+    predicted = ensembles.decide_by_own_thresholds(rules.f1_optimum, labels, draw)
+    assert (predicted[hidden, 0] == (draw.averaged[hidden, 0] >= own)).all()
+    strict, _ = best_f1_threshold(labels[~hidden, 0], draw.members[3][~hidden, 0])
+    predicted = ensembles.decide_strictly(rules.f1_optimum, labels, draw)
+    assert (predicted[hidden, 0] == (draw.scores[hidden, 0] >= strict)).all()
 
 
-def test_labels_of_the_hidden_fold_do_not_reach_its_thresholds(planted):
-    labels, nested, assigned = planted
-    flipped = np.where((assigned == 1)[:, None], 1 - labels, labels)
-    for way in (
-        lambda y: cross_fitting.decide(rules.f1_optimum, y, nested.averaged, assigned),
-        lambda y: ensembles.decide_by_mean_threshold(rules.f1_optimum, y, nested, assigned),
-    ):
-        assert (way(labels)[assigned == 1] == way(flipped)[assigned == 1]).all()
+@pytest.mark.parametrize("decide", WAYS)
+def test_labels_of_the_hidden_fold_do_not_reach_its_thresholds(planted, decide):
+    labels, draw = planted
+    hidden = draw.assigned == 1
+    flipped = np.where(hidden[:, None], 1 - labels, labels)
+    before, after = (decide(rules.f1_optimum, y, draw)[hidden] for y in (labels, flipped))
+    assert (before == after).all()
 
 
 def test_averaging_pays_when_the_members_err_apart(planted):
-    labels, nested, assigned = planted
+    labels, draw = planted
     averaged, alone = (
-        macro_f1(labels, cross_fitting.decide(rules.hybrid, labels, scores, assigned))
-        for scores in (nested.averaged, nested.single)
+        macro_f1(labels, decide(rules.hybrid, labels, draw))
+        for decide in (ensembles.decide_by_own_thresholds, cross_fitting.decide)
     )
     assert averaged > alone + 0.03
+    scored = cross_fitting.validated(
+        partial(ensembles.decide_by_own_thresholds, rules.hybrid), labels, [draw]
+    )
+    assert scored.values == pytest.approx([100 * averaged])
+
+
+@pytest.mark.parametrize("decide", WAYS[1:])
+def test_an_ensemble_needs_members(planted, decide):
+    labels, draw = planted
+    with pytest.raises(ValueError, match="each pair of folds"):
+        decide(rules.hybrid, labels, draw._replace(members=None))

@@ -18,7 +18,9 @@ RULES = {
     "match_target": rules.match_target,
     "hybrid": rules.hybrid,
     "hybrid_legacy": rules.hybrid_legacy,
+    "hybrid_repaired": rules.hybrid_repaired,
     "hybrid_tuned": rules.hybrid_tuned,
+    "hybrid_training": rules.hybrid_training,
     "hybrid_target": rules.hybrid_target,
     "plug_in": rules.plug_in,
     "plug_in, isotonic": partial(rules.plug_in, fit=calibration.isotonic),
@@ -59,6 +61,8 @@ def test_hybrid_weights_end_at_the_pure_rules(data):
         assert rules.hybrid(*data, weight=weight).tolist() == pure(*data).tolist()
     legacy = (rules.f1_grid(*data) + rules.match_brent(*data)) / 2
     assert rules.hybrid_legacy(*data).tolist() == legacy.tolist()
+    repaired = (rules.f1_grid(*data) + rules.match_rate(*data)) / 2
+    assert rules.hybrid_repaired(*data).tolist() == repaired.tolist()
 
 
 def test_the_tuned_weight_is_one_of_the_grid_and_depends_on_its_rows_only(data):
