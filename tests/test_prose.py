@@ -2,6 +2,8 @@
 
 A cell tagged `finding` states one, and reads only what earlier cells made. Each notebook is run on its smoke
 parameters in this process; then every such cell is run again on tables whose signs and decisions are flipped.
+The verdict is a finding, too. Sentences, titles and captions of other cells, and headings, are questions
+where they speak of winning or losing.
 """
 
 import ast
@@ -14,12 +16,13 @@ import pandas as pd
 import pytest
 import yaml
 
-from helpers.statistics import Interval
+from helpers.statistics import Design, Interval
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted(ROOT.glob("notebooks/0*.ipynb"))
 FLIPPED = {"better": "worse", "worse": "better", "undecided": "better", "equivalent": "worse"}
 VERBS = re.compile(r"\b(gains?|loses?|costs?|helps?|hurts?|beats?|better|worse|luck|wins?)\b", re.IGNORECASE)
+SPOKEN = ("say", "set_title", "suptitle")  # calls whose text a reader takes for a sentence
 
 
 def code_cells(path: Path) -> list[dict]:
@@ -31,9 +34,20 @@ def states_a_finding(cell: dict) -> bool:
 
 
 def flipped(value):
-    """Turn every sign and decision round, inside frames, series, intervals, mappings and sequences."""
+    """Turn every sign and decision round, inside frames, series, arrays, intervals, mappings and sequences.
+
+    Counts stay, and so does the spread of a `Design`: its value turns round.
+    """
     if isinstance(value, Interval):
         return Interval(-value.value, -value.high, -value.low)
+    if isinstance(value, Design):
+        return value._replace(value=-value.value)
+    if isinstance(value, np.ndarray):
+        if value.dtype == object:
+            return np.array([flipped(one) for one in value.ravel()] + [None], dtype=object)[:-1].reshape(
+                value.shape
+            )
+        return -value if value.dtype.kind == "f" else ~value if value.dtype.kind == "b" else value
     if isinstance(value, bool | np.bool_):
         return not value
     if isinstance(value, float | np.floating):
@@ -58,6 +72,31 @@ def names_read(source: str) -> set[str]:
     return {node.id for node in nodes if isinstance(node.ctx, ast.Load)}
 
 
+def names_made(source: str) -> set[str]:
+    nodes = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)]
+    return {node.id for node in nodes if isinstance(node.ctx, ast.Store)}
+
+
+def texts_in(node: ast.AST) -> list[str]:
+    """The strings inside an expression, each f-string as a whole, its figures as `…`."""
+    if isinstance(node, ast.Constant):
+        return [node.value] if isinstance(node.value, str) else []
+    if isinstance(node, ast.JoinedStr):
+        whole = "".join(part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+        inside = [
+            text
+            for part in node.values
+            if isinstance(part, ast.FormattedValue)
+            for text in texts_in(part.value)
+        ]
+        return [whole, *inside]
+    return [text for child in ast.iter_child_nodes(node) for text in texts_in(child)]
+
+
+def claims_in(texts: list[str]) -> list[str]:
+    return [text for text in texts if VERBS.search(text) and not text.rstrip().endswith("?")]
+
+
 class Notebook:
     """A notebook run cell by cell in this process."""
 
@@ -68,36 +107,39 @@ class Notebook:
         matplotlib.use("agg")
         self.shell, self.cells = InteractiveShell(), code_cells(path)
         parameters = yaml.safe_load((ROOT / "params" / "smoke" / f"{path.stem}.yaml").read_text()) or {}
+        self.fixed: set[str] = set()  # parameters: choices, which do not turn round
         for cell in self.cells:
-            self.run(cell)
-            if "parameters" in cell["metadata"].get("tags", []):
-                self.shell.user_ns.update(parameters)
             if states_a_finding(cell):
                 cell["before"] = dict(self.shell.user_ns)
+            self.run(cell)
+            if "parameters" in cell["metadata"].get("tags", []):
+                self.fixed = names_made("".join(cell["source"]))
+                self.shell.user_ns.update(parameters)
 
     def run(self, cell: dict, **changed) -> str:
         """Run a cell; return what it says: sentences and the titles of its figures."""
         import matplotlib.pyplot as plt
-        from IPython.display import Markdown
         from IPython.utils.capture import capture_output
 
         self.shell.user_ns.update(changed)
         with capture_output() as said:
             result = self.shell.run_cell("".join(cell["source"]))
         result.raise_error()
-        titles = [ax.get_title() for number in plt.get_fignums() for ax in plt.figure(number).axes]
+        axes = [ax for number in plt.get_fignums() for ax in plt.figure(number).axes]
+        titles = [ax.get_title(place) for ax in axes for place in ("left", "center", "right")]
         titles += [plt.figure(number).get_suptitle() for number in plt.get_fignums()]
         plt.close("all")
-        sentences = [output.data.get("text/markdown", "") for output in said.outputs]
-        sentences += [result.result.data] if isinstance(result.result, Markdown) else []
-        return " ".join([*sentences, *titles, said.stdout])
+        shown = [output.data.get("text/markdown", "") for output in said.outputs]
+        sentence = getattr(result.result, "data", "")  # of `tables.say`, where it ends the cell
+        return " ".join([*shown, sentence if isinstance(sentence, str) else "", *titles])
 
     def told(self, cell: dict) -> tuple[str, str]:
         """What a finding says as it is, and with everything it reads turned round."""
         names = names_read("".join(cell["source"])) & cell["before"].keys()
         as_it_is = {name: cell["before"][name] for name in names}
         before = self.run(cell, **as_it_is)
-        after = self.run(cell, **{name: flipped(value) for name, value in as_it_is.items()})
+        turned = {name: flipped(value) for name, value in as_it_is.items() if name not in self.fixed}
+        after = self.run(cell, **turned)
         self.shell.user_ns.update(as_it_is)
         return before, after
 
@@ -125,11 +167,45 @@ def test_only_findings_and_questions_say_who_wins(path):
             continue
         calls = [node for node in ast.walk(ast.parse("".join(cell["source"]))) if isinstance(node, ast.Call)]
         for call in calls:
-            if isinstance(call.func, ast.Attribute) and call.func.attr in ("say", "set_title", "suptitle"):
-                strings = [
-                    n.value
-                    for n in ast.walk(call)
-                    if isinstance(n, ast.Constant) and isinstance(n.value, str)
-                ]
-                claims = [text for text in strings if VERBS.search(text) and not text.rstrip().endswith("?")]
-                assert not claims, f"cell {cell['id']} states a finding without the tag: {claims}"
+            captions = [keyword.value for keyword in call.keywords if keyword.arg in ("caption", "title")]
+            spoken = isinstance(call.func, ast.Attribute) and call.func.attr in SPOKEN
+            claims = claims_in([text for node in ([call] if spoken else captions) for text in texts_in(node)])
+            assert not claims, f"cell {cell['id']} states a finding without the tag: {claims}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_headings_that_speak_of_winning_are_questions(path):
+    cells = json.loads(path.read_text())["cells"]
+    prose = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown")
+    assert not claims_in(re.findall(r"(?m)^#+ (.+)$", prose))
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+def test_the_verdict_is_a_finding(path):
+    *_, last = cells = code_cells(path)
+    calls = [node for node in ast.walk(ast.parse("".join(last["source"]))) if isinstance(node, ast.Call)]
+    (verdict,) = [key.value for call in calls for key in call.keywords if key.arg == "verdict"]
+    if states_a_finding(last):
+        return
+    assert isinstance(verdict, ast.Name), "build the verdict in a cell tagged as a finding, and show it there"
+    makers = [cell for cell in cells if verdict.id in names_made("".join(cell["source"]))]
+    assert makers and all(states_a_finding(cell) for cell in makers)
+
+
+def test_what_is_turned_round():
+    frame = pd.DataFrame({"n": [3], "decision": ["better"], "difference": [Interval(2.0, 1.0, 3.0)]})
+    turned = flipped(frame)
+    assert turned.loc[0, "n"] == 3 and turned.loc[0, "decision"] == "worse"
+    assert turned.loc[0, "difference"] == Interval(-2.0, -3.0, -1.0)
+    assert flipped(np.array([1.5, -2.0])).tolist() == [-1.5, 2.0]
+    assert flipped(np.array([True])).tolist() == [False] and flipped(np.array([3])).tolist() == [3]
+    assert flipped({"a": (1.0, "equivalent")}) == {"a": (-1.0, "worse")}
+    assert flipped(Design(1.0, 0.4, 0.3, 0.1, 9, 3)) == Design(-1.0, 0.4, 0.3, 0.1, 9, 3)
+    nested = flipped(np.array([Interval(2.0, 1.0, 3.0), "worse"], dtype=object))
+    assert nested.tolist() == [Interval(-2.0, -3.0, -1.0), "better"]
+
+
+def test_texts_are_read_whole():
+    node = ast.parse('f"Which {x} costs more than {y}?"').body[0]
+    assert texts_in(node) == ["Which … costs more than …?"] and not claims_in(texts_in(node))
+    assert claims_in(texts_in(ast.parse('f"{x} costs more"').body[0]))

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.coreference.items import find_nouns
-from helpers.statistics import Interval, bootstrap, wilson
+from helpers.eda import shares
+from helpers.statistics import Interval, share
 
 
 class Repetition(NamedTuple):
@@ -37,18 +38,16 @@ def repetition(texts: Sequence[str]) -> Repetition:
     )
 
 
-def returning_share(found: Repetition, *, seed: int = 0) -> Interval:
-    """Return the percentage of noun mentions whose noun came before; documents are resampled."""
-    stats = found.documents[["returning", "nouns"]].to_numpy(dtype=float) * [100.0, 1.0]
-    return bootstrap(stats, seed=seed)
+def returning_share(found: Repetition) -> Interval:
+    """Return the percentage of noun mentions whose noun came before; a document is one unit."""
+    return share(found.documents[["returning", "nouns"]].to_numpy(dtype=float)).scaled(100)
 
 
-def pronoun_share(found: Repetition) -> Interval:
-    """Return the percentage of documents with a pronoun anywhere: those the study leaves out."""
-    return wilson(int(found.documents["has_pronoun"].sum()), len(found.documents)).scaled(100)
+def without_pronouns(found: Repetition) -> Interval:
+    """Return the percentage of documents without any pronoun: those the study keeps."""
+    return shares.percentage(~found.documents["has_pronoun"])
 
 
-def beyond(found: Repetition, window: int, *, seed: int = 0) -> Interval:
+def beyond(found: Repetition, window: int) -> Interval:
     """Return the percentage of returning mentions more than `window` characters from the mention before."""
-    stats = found.returns.assign(far=100.0 * (found.returns["distance"] > window), one=1.0)
-    return bootstrap(stats[["far", "one"]].to_numpy(), clusters=stats["document"].tolist(), seed=seed)
+    return shares.percentage(found.returns["distance"] > window, found.returns["document"])

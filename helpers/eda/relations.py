@@ -8,10 +8,11 @@ import pandas as pd
 
 from helpers.corpora.labels import RELATIONS, ordered
 from helpers.corpora.splits import leak_report
+from helpers.eda import shares
 from helpers.relations.baselines import type_pair
 from helpers.relations.markers import legacy_first_match
 from helpers.relations.scores import f1_of_counts, relation_counts
-from helpers.statistics import Interval, bootstrap, wilson
+from helpers.statistics import Interval, estimate, wilson
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -33,14 +34,37 @@ def frame(relations: "Dataset") -> pd.DataFrame:
 
 
 def label_shift(train: pd.DataFrame, dev: pd.DataFrame) -> pd.DataFrame:
-    """Compare label shares in percent: `train`, `dev` (Wilson), `difference` (Newcombe), largest first."""
+    """Compare label shares in percent: `train`, `dev`, `difference`, the largest move first.
+
+    Rows of one sentence stay together in the intervals.
+    """
+    sentences = [pd.factorize(part["sentence"])[0] for part in (train, dev)]
     rows = []
     for label in ordered([*train["label"], *dev["label"]], RELATIONS):
-        counts = [(int((part["label"] == label).sum()), len(part)) for part in (train, dev)]
-        in_train, in_dev = (wilson(*count).scaled(100) for count in counts)
-        rows.append((label, in_train, in_dev, _difference(*counts[1], *counts[0])))
+        in_train, in_dev = (
+            shares.percentage(part["label"] == label, of)
+            for part, of in zip((train, dev), sentences, strict=True)
+        )
+        rows.append((label, in_train, in_dev, shares.difference(in_dev, in_train)))
     rows.sort(key=lambda row: -abs(row[-1].value))
     return pd.DataFrame(rows, columns=["label", "train", "dev", "difference"])
+
+
+def halved(rows: pd.DataFrame, *, cuts: int, seed: int = 0) -> pd.DataFrame:
+    """Compare random halves of one file, where no label has moved: the A/A control of `label_shift`.
+
+    One row per `cut` and label that occurs: `difference`, and `alarm` where its interval leaves 0 out. A
+    sentence is in one half only. One row in twenty may have an alarm.
+    """
+    rng = np.random.default_rng(seed)
+    sentence, names = pd.factorize(rows["sentence"])
+    tables = []
+    for cut in range(cuts):
+        in_first = (rng.random(len(names)) < 0.5)[sentence]
+        tables.append(label_shift(rows[in_first], rows[~in_first]).assign(cut=cut))
+    table = pd.concat(tables, ignore_index=True)
+    table = table[table["label"].isin(set(rows["label"]))]
+    return table.assign(alarm=[low > 0 or high < 0 for _, low, high in table["difference"]])
 
 
 def type_pairs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -52,10 +76,10 @@ def type_pairs(rows: pd.DataFrame) -> pd.DataFrame:
     return table.loc[present].div(table.loc[present].sum(axis=1), axis=0).mul(100).rename_axis(columns="pair")
 
 
-def type_lookup(train: "Dataset", rows: "Dataset", *, seed: int = 0) -> Interval:
+def type_lookup(train: "Dataset", rows: "Dataset") -> Interval:
     """Score, on `rows`, the most frequent label of each type pair in `train`: micro-F1 ×100 without text."""
     counts = relation_counts(rows["label"][:], type_pair(train, rows).argmax(axis=1))
-    return bootstrap(counts, f1_of_counts, seed=seed)
+    return estimate(counts, f1_of_counts, clusters=rows["sentence"][:]).interval()
 
 
 def gaps(rows: pd.DataFrame) -> np.ndarray:
@@ -69,13 +93,13 @@ def entity_places(rows: pd.DataFrame) -> pd.DataFrame:
     table = []
     for role in ROLES:
         after = [s[end : end + 1] for s, end in zip(rows["sentence"], rows[f"{role}_end"], strict=True)]
-        glued = sum("가" <= character <= "힣" for character in after)
-        twice = sum(s.count(word) > 1 for s, word in zip(rows["sentence"], rows[role], strict=True))
+        glued = ["가" <= character <= "힣" for character in after]
+        twice = [s.count(word) > 1 for s, word in zip(rows["sentence"], rows[role], strict=True)]
         table.append(
             {
                 "entity": role,
-                "followed by Hangul, %": wilson(glued, len(rows)).scaled(100),
-                "word occurs again, %": wilson(twice, len(rows)).scaled(100),
+                "followed by Hangul, %": shares.percentage(glued, rows["sentence"]),
+                "word occurs again, %": shares.percentage(twice, rows["sentence"]),
             }
         )
     return pd.DataFrame(table)
@@ -105,7 +129,7 @@ def location_shares(rows: pd.DataFrame) -> pd.DataFrame:
     }
     return pd.DataFrame(
         {"procedure": name}
-        | {column: wilson(int(right[column].sum()), len(right)).scaled(100) for column in right.columns}
+        | {column: shares.percentage(right[column], rows["sentence"]) for column in right.columns}
         for name, right in found.items()
     )
 
@@ -185,10 +209,3 @@ def _right(places: Mapping[str, Sequence[tuple[int, int] | None]], rows: pd.Data
 
 def _cells(rows: pd.DataFrame, *columns: str) -> Iterator[tuple]:
     return rows[list(columns)].itertuples(index=False, name=None)
-
-
-def _difference(hits_a: int, n_a: int, hits_b: int, n_b: int) -> Interval:
-    from statsmodels.stats.proportion import confint_proportions_2indep
-
-    low, high = confint_proportions_2indep(hits_a, n_a, hits_b, n_b, method="newcomb", compare="diff")
-    return Interval(100 * (hits_a / n_a - hits_b / n_b), 100 * low, 100 * high)

@@ -17,5 +17,5 @@ class TestDocuments:
         assert found.documents["returning"].tolist() == [3, 0]
         assert found.documents["has_pronoun"].tolist() == [False, True]
         assert documents.returning_share(found).value == pytest.approx(100 * 3 / 6)
-        assert documents.pronoun_share(found).value == 50
+        assert documents.without_pronouns(found).value == 50
         assert documents.beyond(found, 11).value == pytest.approx(100 / 3)

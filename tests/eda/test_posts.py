@@ -31,12 +31,15 @@ class TestPosts:
         assert table.loc["fud", "cliche"] == table.loc["cliche", "fud"] == pytest.approx(1.0)  # independent
         assert np.isnan(table.loc["fud", "fud"]) and np.isnan(table.loc["straw_man", "fud"])
 
-    def test_strongest_pair(self, small):
-        first, second, ratio = posts.strongest_pair(small, at_least=5)
+    def test_the_strongest_pair_is_chosen_in_one_half_and_measured_in_the_other(self, small):
+        from datasets import concatenate_datasets
+
+        many = concatenate_datasets([small] * 20)
+        first, second, ratio = posts.strongest_pair(many, at_least=20)
         assert {first, second} == {"fud", "cliche"}
-        assert ratio.value == pytest.approx(1.0) and ratio.low < 1 < ratio.high
-        with pytest.raises(ValueError, match="no two techniques meet in 6 posts"):
-            posts.strongest_pair(small, at_least=6)
+        assert ratio.low < 1 < ratio.high  # the two are independent
+        with pytest.raises(ValueError, match="no two techniques meet in 90 posts"):
+            posts.strongest_pair(many, at_least=90)
 
     def test_folds(self, small):
         assigned = posts.assign_folds(small, number=5, seed=42)
@@ -49,6 +52,8 @@ class TestPosts:
             lambda shares: np.mean([share.value for share in shares])
         )
         assert means.tolist() == pytest.approx([75, 75, 75])
+        drifts = posts.random_drifts(small, number=5, cuts=20)
+        assert drifts.shape == (20,) and 0 < drifts.max() <= 75
 
     def test_overlapping_spans_touch_in_a_character(self, small):
         assert posts.overlapping(small) == 5  # [0, 3) and [2, 4); [0, 1) and [1, 2) only meet

@@ -26,6 +26,11 @@ def rows(*changes):
     return pd.DataFrame([flat(**change) for change in changes or ({},)])
 
 
+def labelled(labels):
+    """A row per label, each with a sentence of its own."""
+    return rows(*({"label": label, "sentence": f"sentence {i}"} for i, label in enumerate(labels)))
+
+
 class TestRelations:
     def test_frame_has_half_open_offsets(self):
         loaded = corpora.load_relations("sample", "train", rows=30)
@@ -37,8 +42,8 @@ class TestRelations:
         assert table["label"].tolist() == [loaded.features["label"].int2str(i) for i in loaded["label"]]
 
     def test_label_shift(self):
-        train = rows(*[{"label": "no_relation"}] * 3, *[{}] * 7)
-        dev = rows(*[{"label": "no_relation"}] * 8, *[{}] * 2)
+        train = labelled(["no_relation"] * 12 + ["per:employee_of"] * 28)
+        dev = labelled(["no_relation"] * 32 + ["per:employee_of"] * 8)
         shift = relations.label_shift(train, dev).set_index("label")
         assert len(shift) == 30
         none = shift.loc["no_relation"]
@@ -47,6 +52,14 @@ class TestRelations:
         assert 0 < none["difference"].low < 50 < none["difference"].high < 100
         assert shift.index[:2].tolist() == ["no_relation", "per:employee_of"]  # the largest moves first
         assert shift.loc["per:title", "difference"].value == 0
+
+    def test_halves_of_one_file_raise_an_alarm_in_one_case_of_twenty(self):
+        rng = np.random.default_rng(0)
+        names = rng.choice(["no_relation", "per:title", "org:members"], 600, p=[0.3, 0.6, 0.1])
+        rows = labelled(list(names)).assign(sentence=[f"sentence {i // 2}" for i in range(600)])
+        halves = relations.halved(rows, cuts=60)
+        assert len(halves) == 60 * 3
+        assert 1 <= halves["alarm"].sum() <= 22  # 9 expected of 180; the cuts share their rows
 
     def test_type_pairs_are_percentages_of_a_label(self):
         table = relations.type_pairs(rows({}, {}, {}, {"object_type": "LOC"}, {"label": "no_relation"}))
@@ -70,7 +83,10 @@ class TestRelations:
                 {"subject_entity": {"type": "PER"}, "object_entity": {"type": kind}} for kind, _ in cells
             ]
             labels = [RELATIONS.index(label) for _, label in cells]
-            rows = [row | {"label": label} for row, label in zip(kinds, labels, strict=True)]
+            rows = [
+                row | {"label": label, "sentence": f"sentence {i}"}
+                for i, (row, label) in enumerate(zip(kinds, labels, strict=True))
+            ]
             return Dataset.from_list(rows).cast_column("label", ClassLabel(names=list(RELATIONS)))
 
         train = pairs(
