@@ -86,12 +86,12 @@ def list_checkpoints(bases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     same, rows = LISTED[:5], []
     seen: dict[str, float] = {}  # tokens behind a checkpoint, those of its parents included
     for base in bases.assign(curriculum="base").to_dict("records"):
-        path = str(Path(base["folder"], "checkpoint-0"))
-        seen[path] = 0.0
+        start = str(Path(base["folder"], "checkpoint-0"))
+        seen[start] = 0.0
         for length in base["lengths"]:
             named = base | {"run": f"{base['run']} {length}", "length": length}
             row = {name: named[name] for name in same}
-            rows.append(row | {"step": 0, "epoch": 0.0, "tokens": 0.0, "checkpoint": path})
+            rows.append(row | {"step": 0, "epoch": 0.0, "tokens": 0.0, "checkpoint": start})
     for run in runs.to_dict("records"):
         for path in find_checkpoints(run["folder"]):
             step = step_of(path)

@@ -96,7 +96,7 @@ def keep(looked: pd.DataFrame, answers: pd.DataFrame, *, declared: Declaration) 
     declared margin. What is merely not shown to be worse is no substitute.
     """
     rows = looked.drop_duplicates("run").set_index("run")
-    top = declared.best(rows["chosen_by"].to_dict(), rows=set(answers["document"]))
+    top = str(declared.best(rows["chosen_by"].to_dict(), rows=set(answers["document"])))
     asked = {run: pick(answers, run, step) for run, step in rows["step"].items()}
     systems = {run: stats(frame) for run, frame in asked.items()}
     gaps = statistics.compare(
