@@ -15,6 +15,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
     "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
+    "compare": ("helpers.batch.commands", "write a page about two runs, or two suites"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
 }
