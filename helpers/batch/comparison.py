@@ -95,13 +95,14 @@ def pair(first: Run, second: Run, words: messages.Words) -> dict[str, Any]:
         if key not in other
     ]
     flipped, count = _flipped(*frames)
+    points = summary.in_points(second.metrics["headline"])
     return {
         "name": second.name,
         "question": second.metrics["question"],
         "verdicts": [run.metrics["verdict"] for run in (first, second)],
         "parameters": _changed(first.run.get("parameters", {}), second.run.get("parameters", {})),
         "versions": _changed(_versions(first), _versions(second)),
-        "rows": [_row(before[key], after[key], changes[key], words) for key in both],
+        "rows": [_row(before[key], after[key], changes[key], words, points=points) for key in both],
         "alone": alone,
         "decisions": [(name, than, words.known(a), words.known(b), a, b) for (name, than), a, b in decided],
         "unpaired": any(not one["paired"] for one in changes.values()),
@@ -206,17 +207,22 @@ def _flipped(old: pd.DataFrame | None, new: pd.DataFrame | None) -> tuple[list[t
 
 
 def _row(
-    before: Mapping[str, Any], after: Mapping[str, Any], found: Mapping[str, Any], words: messages.Words
+    before: Mapping[str, Any],
+    after: Mapping[str, Any],
+    found: Mapping[str, Any],
+    words: messages.Words,
+    *,
+    points: bool,
 ) -> dict[str, Any]:
     low, high = found["low"], found["high"]
     word = "unclear" if low is None or low <= 0 <= high else "higher" if low > 0 else "lower"
-    figures = [" ".join(summary.figures(row, words)).strip() for row in (before, after)]
-    signed = {key: None if found[key] is None else float(found[key]) for key in ("value", "low", "high")}
-    value, interval = summary.figures({**signed, "decision": word}, words)
+    changed = {key: None if found[key] is None else float(found[key]) for key in ("value", "low", "high")}
+    shown = [before, after, {**changed, "decision": word}]
+    first, second, change = (summary.figures(row, words, points=points) for row in shown)
     return {
-        "name": after["name"], "than": after.get("than", ""), "first": figures[0], "second": figures[1],
-        "value": value, "interval": interval, "how": found["how"],
-        "word": words(word), "class": word, "shape": messages.SHAPES[word],
+        "name": after["name"], "than": after.get("than", ""), "first": first, "second": second,
+        "change": change, "how": found["how"], "word": words(word), "class": word,
+        "shape": messages.SHAPES[word],
     }  # fmt: skip
 
 

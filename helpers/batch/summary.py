@@ -32,7 +32,7 @@ def summary(metrics: Row, words: messages.Words, annotate: Callable[[str], str] 
     headline = metrics.get("headline", [])
     effects = [row for row in headline if row.get("decision")]
     levels = [row for row in headline if not row.get("decision")]
-    points = any(_largest(row) >= 1 for row in headline if not _whole(row))
+    points = in_points(headline)
     groups: list[dict[str, Any]] = [
         {
             "kind": kind,
@@ -50,6 +50,11 @@ def summary(metrics: Row, words: messages.Words, annotate: Callable[[str], str] 
         "verdict": annotate(markup.inline(metrics.get("verdict", ""))),
         "groups": groups,
     }
+
+
+def in_points(headline: Sequence[Row]) -> bool:
+    """Tell whether the scores of a headline go to 100: then its effects are points, however small."""
+    return any(_largest(row) >= 1 for row in headline if not _whole(row))
 
 
 def shown(

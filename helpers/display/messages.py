@@ -103,7 +103,7 @@ MESSAGES = {
     "Limits and next steps": ("Limits and next steps", "한계와 다음 단계"),
     "Record": ("Record", "기록"),
     # the comparison of two runs
-    "compare title": ("{first} and {second}", "{first} · {second}"),
+    "compare title": ("{first} → {second}", "{first} → {second}"),
     "compare lead": (
         "What changed from the first run to the second: parameters, versions, headline figures, decisions.",
         "첫째 실행에서 둘째 실행으로 무엇이 바뀌었는가: 매개변수, 버전, 주요 수치, 판정.",

@@ -449,6 +449,15 @@ def test_the_error_is_the_first_thing_in_a_failed_report(offline, tiny):
     assert "ValueError" in box.find_element("css selector", "pre").text
 
 
+def test_a_comparison_is_a_page_like_the_others(offline, tiny, tmp_path):
+    page = tmp_path / "comparison.html"
+    for language in ("en", "ko"):
+        done = nunchi("compare", tiny / "plain", tiny / "effects", "--out", page, "--language", language)
+        assert done.returncode == 0, done.stderr
+        look_over(offline, page)
+        assert violations(offline) == []
+
+
 def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, tiny, tmp_path):
     reports = tmp_path / "tiny"
     shutil.copytree(tiny, reports)

@@ -59,7 +59,7 @@ def rows(first, second):
 def test_a_run_compared_with_itself_has_not_changed(tmp_path, monkeypatch):
     folder = put(tmp_path / "a", hits(1), hits(2), monkeypatch)
     shown = comparison.pair(loaded(folder), loaded(folder), EN)
-    assert [(row["value"], row["interval"], row["word"]) for row in shown["rows"]] == [
+    assert [(*row["change"], row["word"]) for row in shown["rows"]] == [
         ("0.0", "0.0 to 0.0", "no change shown")
     ] * 2
     assert not (
@@ -78,12 +78,14 @@ def test_pairing_finds_what_two_intervals_hide(tmp_path, monkeypatch):
         for name, system in (("a", hits(1)), ("b", hits(1, 0.03)))
     ]
     with_items, without = rows(*paired)[NAME], rows(*apart)[NAME]
-    assert with_items["value"] == without["value"] and with_items["how"] == "paired: 200 items, 3 seeds"
+    assert (
+        with_items["change"][0] == without["change"][0] and with_items["how"] == "paired: 200 items, 3 seeds"
+    )
     assert with_items["word"] == "higher" and without["word"] == "no change shown"
     assert without["how"] == "unpaired: from the two intervals"
     direct = statistics.contrast(hits(1, 0.03), hits(1)).interval().scaled(100)
     level = rows(*paired)["accuracy, %"]
-    assert level["interval"] == f"+{direct.low:.1f} to +{direct.high:.1f}"
+    assert level["change"][1] == f"+{direct.low:.1f} to +{direct.high:.1f}"
 
 
 def test_items_that_do_not_make_the_figure_are_not_used(tmp_path, monkeypatch):
