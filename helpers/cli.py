@@ -16,6 +16,7 @@ from keyword import iskeyword
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
     "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
+    "compare": ("helpers.batch.commands", "write a page about two runs, or two suites"),
     "pretrain": ("helpers.learning.commands", "pretrain an encoder on plain text"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),

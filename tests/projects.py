@@ -71,5 +71,5 @@ def processes_of(folder: Path) -> list[psutil.Process]:
 
 def without_volatile(page: str) -> str:
     """Return a report without its dates, durations and memory, to compare two runs of the same thing."""
-    marked = r'(?s)<(\w+) class="volatile">.*?</\1>|<meta name="made-from"[^>]*>'
+    marked = r'(?s)<(\w+) class="volatile"[^>]*>.*?</\1>|<meta name="made-from"[^>]*>'
     return re.sub(marked, "", page)

@@ -13,6 +13,7 @@ from tests.projects import command, make_project, nunchi
 EXIT = {
     "run": "0 all fine, 1",
     "render": "1 a notebook has never",
+    "compare": "0 all",
     "pretrain": "0 all fine, 2",
     "checkpoints": "0 all",
     "fetch": "0 all",
@@ -70,6 +71,13 @@ BAD = [
     (("render", "nowhere"), "no parameter files in"),
     (("render", "params/tiny", "--only", "x"), "--only x matches nothing"),
     (("render", "params/tiny", "--force"), "unrecognized arguments: --force"),
+    (("render", "params/tiny", "--language", "fr"), "invalid choice: 'fr'"),
+    (("compare", "params"), "the following arguments are required: B"),
+    (("compare", "nowhere", "params"), "nowhere holds no metrics.json"),
+    (
+        ("compare", "notebooks/plain.ipynb", "params"),
+        "is not a record: expected question, verdict and headline",
+    ),
     (("checkpoints",), "the following arguments are required: PATH"),
     (("checkpoints", "nowhere"), "no folder nowhere; name a checkpoint"),
     (("checkpoints", "params"), "params holds no checkpoint-<step> folder"),

@@ -1,4 +1,4 @@
-"""`nunchi run` and `nunchi render`: what they are called with."""
+"""`nunchi run`, `nunchi render` and `nunchi compare`: what they are called with."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
@@ -42,11 +42,39 @@ def render(parser: ArgumentParser) -> Callable[[Namespace], int]:
     examples:
       nunchi render params/sample              after editing helpers/batch/style/report.css
       nunchi render params/sample --only 04    one report and the index
+      nunchi render params/sample --language ko   the pages in Korean
 
     exit codes: 0 all rendered, 1 a notebook has never been run, 2 bad input
     """
     _add_suite(parser)
     return _render
+
+
+def compare(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """Write one page about two runs of a notebook, or two suites: what was changed and what that changed.
+
+    A run is a folder with metrics.json, as `nunchi run` leaves it, or a metrics.json alone; a suite is a
+    folder of such folders. Where both runs kept their items (predictions.parquet), changes get a paired
+    interval; else one from the two recorded intervals, and the page says so.
+
+    examples:
+      nunchi compare reports/sample/04_ner_swa_ensemble tried/sample/04_ner_swa_ensemble
+      nunchi compare reports/sample tried/sample --out changes.html
+      nunchi compare recorded/metrics.json reports/sample/03_markers
+
+    exit codes: 0 all written, 2 bad input
+    """
+    add = parser.add_argument
+    add("first", type=Path, metavar="A", help="a run's folder, a suite's folder, or a metrics.json")
+    add("second", type=Path, metavar="B", help="the same, of the later run")
+    add(
+        "--out",
+        type=Path,
+        metavar="FILE",
+        help="the page (default: comparison.html beside B, or in the suite B)",
+    )
+    _add_language(parser)
+    return _compare
 
 
 def _add_suite(parser: ArgumentParser) -> None:
@@ -55,6 +83,13 @@ def _add_suite(parser: ArgumentParser) -> None:
     chosen = "only notebooks whose name starts so; give several as 04,05 or by repeating"
     add("--only", action="append", default=[], metavar="NN", help=chosen)
     add("--out", type=Path, metavar="DIR", help="folder for <suite>/<notebook>/ (default: reports)")
+    _add_language(parser)
+
+
+def _add_language(parser: ArgumentParser) -> None:
+    from helpers.display.messages import LANGUAGES
+
+    parser.add_argument("--language", choices=LANGUAGES, default="en", help="of the pages (default: en)")
 
 
 def _positive(text: str) -> int:
@@ -78,10 +113,18 @@ def _run(options: Namespace) -> int:
         dry=options.dry_run,
         out=options.out,
         engine=options.engine,
+        language=options.language,
     )
 
 
 def _render(options: Namespace) -> int:
     from helpers.batch import runner
 
-    return runner.render_suite(options.suite, only=_only(options), out=options.out)
+    return runner.render_suite(options.suite, only=_only(options), out=options.out, language=options.language)
+
+
+def _compare(options: Namespace) -> int:
+    from helpers.batch import comparison
+
+    print(comparison.write(options.first, options.second, out=options.out, language=options.language))
+    return 0

@@ -34,8 +34,8 @@ SETTLING = threading.Lock()
 def perform(spec: dict[str, Any], notify: Callable[..., None]) -> dict[str, Any]:
     """Execute the notebook of `spec`, render its report, put the folder in place; return what run.json holds.
 
-    `spec`: notebook, suite, folder, values, overrides, fingerprint, threads. A notebook that fails still gets
-    a report, with the error at its top.
+    `spec`: notebook, suite, folder, values, overrides, fingerprint, threads, language. A notebook that fails
+    still gets a report, with the error at its top.
     """
     target = Path(spec["folder"])
     work = work_folder(target)
@@ -75,7 +75,7 @@ def finish(spec: dict[str, Any], work: Path, outcome: dict[str, Any]) -> dict[st
         _tidy(executed)
     records.write_json(work / "run.json", run)
     try:
-        rendering.render(work)
+        rendering.render(work, **rendering.edition(Path(spec["notebook"]), spec["language"]))
     except Exception:  # a mistake in a template must not cost the run; the runner renders again, and tells
         traceback.print_exc()
     with rendering.lock(work.parent):

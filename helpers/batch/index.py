@@ -1,31 +1,36 @@
-"""Index: a suite's page with a card per notebook, those that have not been run included."""
+"""Index: a suite's page with a card per notebook, the failed ones first, those not run yet included."""
 
-import json
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from helpers import records
-from helpers.batch import markup, parameters, plans, rendering
+from helpers.batch import drawings, glosses, plans, rendering, summary
+from helpers.display import messages
 
 
-def write(suite: str, names: Sequence[str], folder: Path) -> Path:
+def write(
+    suite: str, names: Sequence[str], folder: Path, *, language: str = "en", prose: Path | None = None
+) -> Path:
     """Write the index of a suite's reports, unless it is there already, and return its path."""
-    path, text = folder / "index.html", page(suite, names, folder)
+    path, text = folder / "index.html", page(suite, names, folder, language=language, prose=prose)
     if not path.is_file() or path.read_text(encoding="utf-8") != text:
         records.write_text(path, text)
     return path
 
 
-def page(suite: str, names: Sequence[str], folder: Path) -> str:
-    """Return the index of the reports in `folder`."""
-    cards = [_card(name, folder / name) for name in names]
+def page(
+    suite: str, names: Sequence[str], folder: Path, *, language: str = "en", prose: Path | None = None
+) -> str:
+    """Return the index of the reports in `folder`; `prose` as in `rendering.refresh`."""
+    drawn = drawings.Drawings()
+    cards = [_card(name, folder / name, drawn, language=language, prose=prose) for name in names]
     runs = [card["run"] for card in cards if card["run"]]
     return rendering.page(
         "index.html.j2",
+        language=language,
         suite=suite,
-        cards=cards,
+        cards=sorted(cards, key=lambda card: not card["error"]),
         failed=sum(run["status"] != "ok" for run in runs),
         waiting=len(cards) - len(runs),
         seconds=sum(run["seconds"] for run in runs),
@@ -33,35 +38,21 @@ def page(suite: str, names: Sequence[str], folder: Path) -> str:
     )
 
 
-def figure(value: float, low: float | None, high: float | None) -> tuple[str, str]:
-    """Return a headline figure and its interval with the same decimals, three digits of the largest.
-
-    >>> figure(71.134, 69.0, 73.2), figure(0.41234, None, None), figure(32470, None, None)
-    (('71.1', '69.0 to 73.2'), ('0.412', ''), ('32,470', ''))
-    """
-    known = [number for number in (value, low, high) if number is not None]
-    largest = max(map(abs, known))
-    whole = all(isinstance(number, int) for number in known) or largest >= 1000
-    decimals = 0 if whole else 3 if largest == 0 else max(0, 2 - math.floor(math.log10(largest)))
-    shown = [f"{number:,.{decimals}f}" for number in known]
-    return shown[0], " to ".join(shown[1:])
-
-
-def _card(name: str, folder: Path) -> dict[str, Any]:
-    run = plans.read_run(folder)
-    notebook = parameters.load_notebook(folder / "notebook.ipynb") if run else {"cells": []}
-    recorded = folder / "metrics.json"
-    metrics = json.loads(recorded.read_text(encoding="utf-8")) if run and recorded.is_file() else {}
+def _card(
+    name: str, folder: Path, drawn: drawings.Drawings, *, language: str, prose: Path | None
+) -> dict[str, Any]:
+    words, annotate = messages.Words(language), glosses.Annotator(language)
+    if not plans.read_run(folder):
+        nothing = summary.summary({}, words)
+        return {"name": name, "run": {}, "title": name, "summary": nothing, "error": None, "figure": None}
+    notebook, run, metrics = rendering.read(folder, prose)
+    chosen = rendering.key_figure(notebook)
+    pictures = [picture for cell in notebook["cells"] for picture in rendering.pictures(cell)]
     return {
         "name": name,
         "run": run,
         "title": rendering.title_of(notebook) or name,
-        "question": markup.inline(metrics.get("question", "")),
-        "verdict": markup.inline(metrics.get("verdict", "")),
-        "headline": [
-            (row["name"], *figure(row["value"], row["low"], row["high"]))
-            for row in metrics.get("headline", [])
-        ],
+        "summary": summary.summary(metrics, words, lambda text: annotate(text, terms=False)),
         "error": rendering.error_of(run),
-        "thumbnail": next(iter(rendering.figures_of(notebook)), None),
+        "figure": drawn.add(*pictures[chosen - 1]) if chosen else None,
     }

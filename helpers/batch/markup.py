@@ -37,7 +37,7 @@ TAGS = {
     "mark", "ol", "p", "pre", "rt", "ruby", "s", "small", "span", "strong", "style", "sub", "summary",
     "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul",
 }  # fmt: skip
-ATTRIBUTES = {"class", "colspan", "id", "lang", "rowspan", "scope", "style", "title"}
+ATTRIBUTES = {"aria-hidden", "class", "colspan", "id", "lang", "rowspan", "scope", "style", "title"}
 CSS = {
     "background", "background-color", "border", "border-bottom", "border-bottom-color", "border-collapse",
     "border-color", "border-left", "border-radius", "border-right", "border-spacing", "border-style",
@@ -55,7 +55,8 @@ CLEANER = nh3.Cleaner(
     url_schemes={"http", "https", "mailto"},
     filter_style_properties=CSS,
 )
-PANDAS_LOOK = re.compile(r"(?is)<style scoped>.*?</style>")  # gives way to the report's
+LAB_LOOK = re.compile(r"(?is)<style scoped>.*?</style>")  # for JupyterLab; gives way to the report's
+_UNSCOPED = re.compile(r"<th(?=[\s>])(?![^>]*\bscope=)")
 ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07]*(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
@@ -91,7 +92,20 @@ def formula(tex: str, *, display: bool = False) -> str:
 
 def safe_html(markup: str) -> str:
     """Return HTML with only the tags, attributes and styles a table or a drawn sentence needs."""
-    return CLEANER.clean(PANDAS_LOOK.sub("", markup))
+    return CLEANER.clean(LAB_LOOK.sub("", markup))
+
+
+def accessible(markup: str) -> str:
+    """Return tables with a scope for each heading, no empty ones, no NaN, and captions that stay in sight.
+
+    The tables of `display.tables` are so already, but for the caption; pandas' own are not.
+    """
+    marked = re.sub(r"<th(?![^>]*\bscope=)([^>]*)>\s*</th>", r"<td\1></td>", markup)
+    head = re.compile(r"(?is)<thead.*?</thead>")
+    marked = head.sub(lambda match: _UNSCOPED.sub(r'<th scope="col"', match[0]), marked)
+    marked = _UNSCOPED.sub(r'<th scope="row"', marked)
+    marked = re.sub(r"(<td[^>]*>)\s*(?:NaN|None|nan|&lt;NA&gt;)\s*(</td>)", r"\1–\2", marked)
+    return re.sub(r"(?s)<caption>(.*?)</caption>", r"<caption><span>\1</span></caption>", marked)
 
 
 def code(source: str) -> str:
@@ -132,10 +146,10 @@ class _Renderer(mistune.HTMLRenderer):
 
     def block_code(self, text: str, info: str | None = None) -> str:
         drawn = code(text) if (info or "").split()[:1] == ["python"] else html.escape(text, quote=False)
-        return f'<pre class="block">{drawn}</pre>\n'
+        return f'<pre class="block" tabindex="0">{drawn}</pre>\n'
 
     def table(self, text: str) -> str:
-        return f'<div class="scroll"><table>{text}</table></div>\n'
+        return f'<div class="scroll" tabindex="0"><table>{accessible(text)}</table></div>\n'
 
     def inline_formula(self, text: str) -> str:
         return formula(text)
@@ -144,7 +158,7 @@ class _Renderer(mistune.HTMLRenderer):
         return formula(text, display=True)
 
     def block_formula(self, text: str) -> str:
-        return f'<div class="scroll">{formula(text, display=True)}</div>\n'
+        return f'<div class="scroll" tabindex="0">{formula(text, display=True)}</div>\n'
 
 
 def _formulas(md: mistune.Markdown) -> None:

@@ -27,7 +27,7 @@ from helpers.batch.progress import Progress
 from helpers.sweeps.workers import cores_given
 
 ENGINES = ("local", "ray")
-MAX_REPORT_BYTES = 3_000_000
+MAX_REPORT_BYTES = 1_000_000
 
 
 def run_suite(
@@ -39,23 +39,34 @@ def run_suite(
     dry: bool = False,
     out: Path | None = None,
     engine: str | None = None,
+    language: str = "en",
 ) -> int:
-    """Run a suite, or with `dry` print its plan; 0: all fine, 1: a notebook failed. ValueError: bad input."""
+    """Run a suite, or with `dry` print its plan; 0: all fine, 1: a notebook failed. ValueError: bad input.
+
+    `language` is that of the pages: no notebook is executed again for another one.
+    """
     from helpers.batch import rendering
 
     chosen = plans.make(suite, out=out, only=only)
     engine = _known_engine(engine)
     stale = {plan: "forced" if force else plans.why_stale(plan) for plan in chosen}
     if dry:
-        print("\n".join(_plan_lines(stale, {plan for plan in chosen if rendering.is_stale(plan.folder)})))
+        unrendered = {
+            plan
+            for plan in chosen
+            if rendering.is_stale(plan.folder, **rendering.edition(plan.notebook, language))
+        }
+        print("\n".join(_plan_lines(stale, unrendered)))
         return 0
     chosen[0].folder.parent.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends kernels as Ctrl-C does
     try:
         due = [plan for plan, reason in stale.items() if reason]
-        runs = run_all(due, jobs=_jobs(jobs, len(chosen)), engine=engine)
-        anew = sum(rendering.refresh(plan.folder) for plan in chosen)
-        page = _write_index(suite, chosen)
+        runs = run_all(due, jobs=_jobs(jobs, len(chosen)), engine=engine, language=language)
+        anew = sum(
+            rendering.refresh(plan.folder, **rendering.edition(plan.notebook, language)) for plan in chosen
+        )
+        page = _write_index(suite, chosen, language)
     except KeyboardInterrupt:
         print("Stopped. Finished reports are kept; the same command goes on with the rest.", file=sys.stderr)
         return 130
@@ -65,23 +76,25 @@ def run_suite(
     return 1 if failed else 0
 
 
-def render_suite(suite: Path, *, only: Sequence[str] = (), out: Path | None = None) -> int:
+def render_suite(
+    suite: Path, *, only: Sequence[str] = (), out: Path | None = None, language: str = "en"
+) -> int:
     """Render the reports of executed notebooks and the index, whether stale or not; 1: one was never run."""
     from helpers.batch import rendering
 
     chosen = plans.make(suite, out=out, only=only)
     executed = [plan for plan in chosen if plans.read_run(plan.folder)]
     for plan in executed:
-        rendering.refresh(plan.folder, force=True)
+        rendering.refresh(plan.folder, force=True, **rendering.edition(plan.notebook, language))
     for plan in chosen:
         if plan not in executed:
             print(f"{plan.name} has never been run, so there is nothing to render", file=sys.stderr)
     if executed:
-        print(f"{len(executed)} rendered: {_write_index(suite, chosen)}")
+        print(f"{len(executed)} rendered: {_write_index(suite, chosen, language)}")
     return 0 if len(executed) == len(chosen) else 1
 
 
-def run_all(chosen: Sequence[plans.Plan], *, jobs: int, engine: str) -> dict[str, dict]:
+def run_all(chosen: Sequence[plans.Plan], *, jobs: int, engine: str, language: str = "en") -> dict[str, dict]:
     """Execute notebooks, `jobs` at a time, and return what each run.json holds; an interrupt stops all."""
     if not chosen:
         return {}
@@ -91,7 +104,7 @@ def run_all(chosen: Sequence[plans.Plan], *, jobs: int, engine: str) -> dict[str
     progress = Progress([plan.name for plan in chosen])
     threads = _threads(jobs)
     runs = [
-        NotebookRun(_spec(plan, threads), _environment(plan, threads, engine), progress)
+        NotebookRun(_spec(plan, threads, language), _environment(plan, threads, engine), progress)
         for plan in _longest_first(chosen)
     ]
     with ThreadPoolExecutor(jobs) as pool:
@@ -200,9 +213,10 @@ def _longest_first(chosen: Sequence[plans.Plan]) -> list[plans.Plan]:
     return sorted(chosen, key=lambda plan: -plans.read_run(plan.folder).get("seconds", float("inf")))
 
 
-def _spec(plan: plans.Plan, threads: int) -> dict[str, Any]:
+def _spec(plan: plans.Plan, threads: int, language: str) -> dict[str, Any]:
     paths = {"notebook": str(plan.notebook), "folder": str(plan.folder)}
-    return asdict(plan) | paths | {"fingerprint": plans.fingerprint(plan), "threads": threads}
+    how = {"fingerprint": plans.fingerprint(plan), "threads": threads, "language": language}
+    return asdict(plan) | paths | how
 
 
 def _environment(plan: plans.Plan, threads: int, engine: str) -> dict[str, str]:
@@ -232,9 +246,9 @@ def _fail(spec: dict[str, Any], pid: int, code: int, noise: str) -> dict[str, An
     return execution.finish(spec, work, outcome)
 
 
-def _write_index(suite: Path, chosen: Sequence[plans.Plan]) -> Path:
+def _write_index(suite: Path, chosen: Sequence[plans.Plan], language: str) -> Path:
     """Write the suite's page, warn of reports too large to send around, and return the page's path."""
-    from helpers.batch import index
+    from helpers.batch import index, rendering
 
     for plan in chosen:
         report = plan.folder / "report.html"
@@ -242,4 +256,5 @@ def _write_index(suite: Path, chosen: Sequence[plans.Plan]) -> Path:
             size = f"{report.stat().st_size / 1e6:.1f} MB, above {MAX_REPORT_BYTES / 1e6:.0f}"
             print(f"{plan.name}: report.html has {size}", file=sys.stderr)
     names = sorted(file.stem for file in suite.glob("*.yaml"))
-    return index.write(suite.resolve().name, names, chosen[0].folder.parent)
+    how = rendering.edition(chosen[0].notebook, language)
+    return index.write(suite.resolve().name, names, chosen[0].folder.parent, **how)

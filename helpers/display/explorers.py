@@ -25,9 +25,11 @@ def explore(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[
     import ipywidgets
     from IPython.display import display
 
-    wide = ipywidgets.Layout(width="95%")
-    text = ipywidgets.Text(sentence, description="sentence", layout=wide, continuous_update=False)
-    words = ipywidgets.Text(", ".join(entities), description="entities", layout=wide, continuous_update=False)
+    wide = {"layout": ipywidgets.Layout(width="100%"), "style": {"description_width": "initial"}}
+    text = ipywidgets.Text(sentence, description="sentence", continuous_update=False, **wide)
+    words = ipywidgets.Text(
+        ", ".join(entities), description="entities, with commas", continuous_update=False, **wide
+    )
 
     def show(sentence: str, entities: str) -> None:
         wanted = [word.strip() for word in entities.split(",") if word.strip()]

@@ -4,6 +4,7 @@ Colours are given with their own dark text, so that they read on a light and on 
 """
 
 import html
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -15,6 +16,7 @@ FAMILIES = (
 )  # labels, by their first word, that have the same colour in every sentence
 BLUE, ORANGE = "0,114,178", "213,94,0"
 SENTENCE = "line-height:2.1;margin:.3em 0;overflow-wrap:anywhere"
+HANGUL = re.compile("[가-힣]")
 MARK = "padding:.1em .15em;border-radius:.25em;color:#111;background:{colour}"
 
 Span = tuple[int, int, str]
@@ -93,7 +95,9 @@ def _mark(text: str, colour: str, label: str) -> str:
 
 
 def _sentence(body: str, caption: str) -> str:
-    head = f'<span style="opacity:.7;font-size:.8em">{html.escape(caption)} </span>' if caption else ""
+    head = f'<span style="opacity:.8;font-size:.8em">{html.escape(caption)} </span>' if caption else ""
+    if HANGUL.search(body):  # so that it is read aloud, and drawn, as Korean
+        body = f'<span lang="ko">{body}</span>'
     return f'<div style="{SENTENCE}">{head}{body}</div>'
 
 

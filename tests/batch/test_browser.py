@@ -1,5 +1,7 @@
 """Reports and JupyterLab in a real browser: nothing is fetched, nothing complains, everything can be used."""
 
+import base64
+import io
 import json
 import os
 import re
@@ -11,14 +13,16 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
+from importlib import resources
 
+import pandas as pd
 import psutil
 import pytest
 
 from helpers.batch.parameters import load_notebook
 from helpers.records import write_json
 from tests.conftest import ROOT
-from tests.projects import make_project, run
+from tests.projects import make_project, nunchi, run
 
 pytestmark = pytest.mark.browser
 
@@ -28,6 +32,7 @@ FLAGS = [
     "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
     "--window-size=1280,900",
 ]  # fmt: skip
+DESK, PHONE = (1280, 800), (390, 844)
 
 
 @contextmanager
@@ -60,9 +65,30 @@ def offline(tmp_path_factory):
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     folder = tmp_path_factory.mktemp("tiny")
-    suite = make_project(folder, {"plain": {}, "hostile": {}, "fails": {}})
-    assert run(suite).returncode == 1  # one of the three is meant to fail
+    suite = make_project(folder, {"plain": {}, "hostile": {}, "fails": {}, "effects": {}})
+    assert run(suite).returncode == 1  # one of the four is meant to fail
     return folder / "reports" / "tiny"
+
+
+@pytest.fixture
+def effects(offline, tiny):
+    """The report with effects, opened in a window of the usual size and in the light theme."""
+    show(offline, tiny / "effects" / "report.html")
+    return offline
+
+
+def show(browser, path, size=DESK, scheme="light", media=""):
+    """Open a page on a screen of that size, in that theme."""
+    screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [feature]})
+    result = visit(browser, path)
+    browser.execute_script(
+        "localStorage.clear(); delete document.documentElement.dataset.theme; "
+        "document.documentElement.style.scrollBehavior = 'auto'"
+    )
+    return result
 
 
 def visit(browser, path):
@@ -94,23 +120,88 @@ def sideways(browser):
 
 def look_over(browser, path):
     """Check what must hold for every page, wide and narrow."""
-    outside, console = visit(browser, path)
-    assert outside == []
-    assert console == []
-    assert "$$" not in shown(browser)
-    broken = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).length"
-    assert browser.execute_script(broken) == 0
-    assert sideways(browser) <= 0
-    browser.set_window_size(500, 900)
-    assert sideways(browser) <= 0
-    browser.set_window_size(1280, 900)
+    for size in (DESK, PHONE):
+        outside, console = show(browser, path, size)
+        assert outside == []
+        assert console == []
+        assert "$$" not in shown(browser)
+        broken = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).length"
+        assert browser.execute_script(broken) == 0
+        assert sideways(browser) <= 0
+        cut = """return [...document.querySelectorAll('main *')].filter(
+          (e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.scroll, pre, svg, .hidden')
+        ).map((e) => e.outerHTML.slice(0, 80))"""
+        assert browser.execute_script(cut) == [], "wider than the page, and not in something that scrolls"
 
 
-@pytest.mark.parametrize(
-    "page", ["index.html", "plain/report.html", "hostile/report.html", "fails/report.html"]
-)
+def violations(browser, *rules):
+    """Return what axe-core objects to in the open page: rule, how often, the first place."""
+    axe = resources.files("selenium_axe_python") / "axe-core" / "axe.min.js"
+    # A drawing has a role and a label; axe would walk through each of its thousands of strokes.
+    browser.execute_script("for (const s of document.querySelectorAll('figure svg')) s.replaceChildren()")
+    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+    browser.execute_script(axe.read_text(encoding="utf-8"))
+    browser.set_script_timeout(120)
+    found = """const done = arguments[1], only = arguments[0];
+      axe.run(only.length ? { runOnly: only } : {}).then((r) => done(r.violations.map(
+        (v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 120)])))"""
+    return browser.execute_async_script(found, list(rules))
+
+
+def on_first_screen(browser, selector):
+    """Return how many such elements are wholly in sight before anything is scrolled."""
+    return browser.execute_script(
+        """return [...document.querySelectorAll(arguments[0])].filter((e) => {
+          const box = e.getBoundingClientRect();
+          return box.height && box.top >= 0 && box.bottom <= innerHeight; }).length""",
+        selector,
+    )
+
+
+PAGES = ["index.html", *(f"{name}/report.html" for name in ("plain", "hostile", "fails", "effects"))]
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_fixture_pages_fetch_nothing_and_complain_of_nothing(offline, tiny, page):
     look_over(offline, tiny / page)
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if "hostile" not in page]
+)  # which brings its own colours
+def test_axe_has_no_objection(offline, tiny, page, scheme, size):
+    show(offline, tiny / page, size, scheme)
+    assert violations(offline) == []
+
+
+@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
+def test_the_first_screen_holds_question_verdict_and_effects(offline, tiny, size):
+    show(offline, tiny / "effects" / "report.html", size)
+    assert [on_first_screen(offline, one) for one in ("h1", ".summary .verdict")] == [1, 1]
+    assert on_first_screen(offline, ".headline.effects li:not(.ticks)") >= 3
+    assert on_first_screen(offline, ".chip") >= 3
+
+
+@pytest.mark.slow
+def test_every_smoke_report_answers_on_its_first_screen(offline, smoke):
+    for report in sorted(smoke[1].glob("0*/report.html")):
+        for size in (DESK, PHONE):
+            show(offline, report, size)
+            seen = [
+                on_first_screen(offline, one)
+                for one in ("h1", ".summary .verdict", ".headline li:not(.ticks)")
+            ]
+            assert seen[:2] == [1, 1] and seen[2] >= 3, (report.parent.name, size, seen)
+
+
+@pytest.mark.slow
+def test_axe_has_no_objection_to_any_smoke_page(offline, smoke):
+    for page in [smoke[1] / "index.html", *sorted(smoke[1].glob("*/report.html"))]:
+        for size, scheme in ((DESK, "light"), (PHONE, "dark")):
+            show(offline, page, size, scheme)
+            assert violations(offline) == [], page.parent.name
 
 
 @pytest.mark.slow
@@ -124,7 +215,7 @@ def test_every_smoke_page_fetches_nothing_and_complains_of_nothing(offline, smok
 
 
 def test_formulas_are_drawn_and_hangul_has_glyphs(offline, tiny):
-    visit(offline, tiny / "plain" / "report.html")
+    show(offline, tiny / "plain" / "report.html")
     sizes = offline.execute_script(
         "return [...document.querySelectorAll('math')].map(m => m.getBoundingClientRect().height)"
     )
@@ -140,7 +231,7 @@ def test_formulas_are_drawn_and_hangul_has_glyphs(offline, tiny):
 
 
 def test_one_click_opens_all_code_and_one_closes_it(offline, tiny):
-    visit(offline, tiny / "plain" / "report.html")
+    show(offline, tiny / "plain" / "report.html")
     count = "return document.querySelectorAll('details.code[open]').length"
     button = offline.find_element("css selector", "[data-action=code]")
     assert offline.execute_script(count) == 0
@@ -152,35 +243,151 @@ def test_one_click_opens_all_code_and_one_closes_it(offline, tiny):
 
 
 def test_the_theme_follows_the_system_and_the_button(offline, tiny):
-    def prefer(scheme):
-        feature = {"name": "prefers-color-scheme", "value": scheme}
-        offline.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
-
     for page in ("plain/report.html", "index.html"):
-        visit(offline, tiny / page)
-        offline.execute_script("localStorage.clear(); delete document.documentElement.dataset.theme")
-        prefer("light")
+        show(offline, tiny / page, scheme="light")
         light = colour(offline)
-        prefer("dark")
+        show(offline, tiny / page, scheme="dark")
         dark = colour(offline)
         assert light == "rgb(255, 255, 255)" and dark != light
         offline.find_element("css selector", "[data-action=theme]").click()
         assert colour(offline) == light
-        prefer("light")
         offline.find_element("css selector", "[data-action=theme]").click()
         assert colour(offline) == dark
         offline.execute_script("localStorage.clear()")
 
 
-def test_figures_keep_a_light_ground_in_the_dark(offline, tiny):
-    visit(offline, tiny / "plain" / "report.html")
-    offline.execute_script("document.documentElement.dataset.theme = 'dark'")
-    ground = "return getComputedStyle(document.querySelector('figure')).backgroundColor"
-    assert offline.execute_script(ground) == "rgb(255, 255, 255)"
+def test_drawings_follow_the_theme_and_other_pictures_keep_a_light_ground(offline, tiny):
+    first_line = """return getComputedStyle(document.querySelector('#figure-2 svg [style*="--c1"]')).stroke"""
+    ground = """return getComputedStyle(document.querySelector('#figure-2 svg [style*="--ground"]')).fill"""
+    colours = {}
+    for scheme in ("light", "dark"):
+        show(offline, tiny / "effects" / "report.html", scheme=scheme)
+        colours[scheme] = [offline.execute_script(script) for script in (first_line, ground)]
+        assert colours[scheme][1] == colour(offline)
+    assert (
+        colours["light"] == ["rgb(0, 114, 178)", "rgb(255, 255, 255)"]
+        and colours["dark"][0] == "rgb(86, 180, 233)"
+    )
+    show(offline, tiny / "plain" / "report.html", scheme="dark")
+    image = "return getComputedStyle(document.querySelector('figure img')).backgroundColor"
+    assert offline.execute_script(image) == "rgb(255, 255, 255)"
+
+
+def test_a_figure_says_what_it_shows_and_the_key_figure_leads_to_its_place(effects):
+    labels = effects.execute_script(
+        "return [...document.querySelectorAll('article figure svg')].map((s) => s.getAttribute('aria-label'))"
+    )
+    assert labels == [
+        "Which systems differ from the lookup? points of micro-F1: gold types 6.0 [5.0, 7.0]; "
+        "typed-punct 2.2 [1.0, 3.5]; marker 0.1 [−0.3, 0.5]; none −4.0 [−5.5, −2.5].",
+        "What does another epoch change? 가 reaches 30 after three epochs, 라 stays at 9.",
+    ]
+    effects.find_element("css selector", ".key a").click()
+    assert effects.execute_script("return location.hash") == "#figure-2"
+    drawn = "return document.querySelector('.key svg use').getBoundingClientRect().width"
+    assert effects.execute_script(drawn) > 300
+
+
+def test_on_a_phone_a_tap_shows_a_figure_as_large_as_it_was_drawn(offline, tiny):
+    show(offline, tiny / "effects" / "report.html", PHONE)
+    width = "return document.querySelector('.zoom svg')?.getBoundingClientRect().width"
+    offline.execute_script(
+        "document.querySelector('#figure-1 svg').scrollIntoView({block: 'center', behavior: 'instant'})"
+    )
+    for how in (".drawing", "#figure-2 .enlarge"):
+        offline.find_element("css selector", how).click()
+        assert offline.execute_script(width) >= 800
+        offline.find_element("css selector", ".zoom button").click()
+        assert not offline.execute_script("return document.querySelector('.zoom').open")
+
+
+def test_a_term_is_explained_by_keyboard_touch_and_pointer(effects):
+    from selenium.webdriver import ActionChains, Keys
+
+    term = effects.find_element("css selector", "button.term")
+    box = f"document.getElementById({json.dumps(term.get_attribute('popovertarget'))})"
+    is_open = f"return {box}.matches(':popover-open')"
+    effects.execute_script("arguments[0].focus()", term)
+    term.send_keys(Keys.ENTER)
+    assert effects.execute_script(is_open)
+    place = effects.execute_script(f"return {box}.getBoundingClientRect().toJSON()")
+    assert place["left"] >= 0 and place["right"] <= 1280 and abs(place["top"] - term.rect["y"]) < 250
+    ActionChains(effects).send_keys(Keys.ESCAPE).perform()
+    assert not effects.execute_script(is_open)
+    term.click()
+    assert effects.execute_script(is_open)
+    ActionChains(effects).move_to_element(effects.find_element("css selector", "h1")).click().perform()
+    assert not effects.execute_script(is_open)
+    ActionChains(effects).move_to_element(term).perform()
+    assert effects.execute_script(is_open)
+
+
+def test_the_keyboard_skips_to_the_text_and_stops_at_what_scrolls(offline, tiny):
+    from selenium.webdriver import ActionChains, Keys
+
+    show(offline, tiny / "effects" / "report.html", PHONE)
+    ActionChains(offline).send_keys(Keys.TAB).perform()
+    assert offline.execute_script("return document.activeElement.className") == "skip"
+    ActionChains(offline).send_keys(Keys.ENTER).perform()
+    assert offline.execute_script("return document.activeElement.id") == "text"
+    reached = """return [...document.querySelectorAll('main .scroll')].filter((r) => r.offsetParent).map(
+      (r) => [r.scrollWidth > r.clientWidth + 1, r.tabIndex === 0])"""
+    pairs = offline.execute_script(reached)
+    assert any(scrolls for scrolls, _ in pairs) and all(scrolls == focus for scrolls, focus in pairs)
+
+
+def test_the_first_column_stays_and_the_decision_is_in_sight_on_a_phone(offline, tiny):
+    show(offline, tiny / "effects" / "report.html", PHONE)
+    decision = "return document.querySelector('article td.decision').getBoundingClientRect().right"
+    assert offline.execute_script(decision) <= PHONE[0]
+    moved = """const region = document.querySelector('.scroll[aria-label="A wide table"]');
+      region.scrollLeft = 300;
+      const cells = region.querySelectorAll('tbody tr:first-child > *');
+      return [cells[0], cells[1]].map((cell) => cell.getBoundingClientRect().left)"""
+    first, second = offline.execute_script(moved)
+    assert 0 <= first < 30 and second < 0
+
+
+def test_a_table_can_be_downloaded_offline_as_the_frame_that_it_was(effects, tmp_path):
+    behavior = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    effects.execute_cdp_cmd("Browser.setDownloadBehavior", behavior)
+    effects.execute_script("""const link = document.querySelectorAll('.menu a[download]')[0];
+      link.closest('details').open = true; link.click()""")
+    file = wait_until(lambda: [f for f in tmp_path.iterdir() if f.suffix == ".csv"], seconds=20)[0]
+    assert file.name == "effects-each-system-against-the-lookup-points-of-micro-f1.csv"
+    frame = pd.read_csv(file)
+    assert frame["difference"].tolist() == [2.25, 0.1, -4.0, 6.0] and frame["difference low"].tolist() == [
+        1.0,
+        -0.3,
+        -5.5,
+        5.0,
+    ]
+    assert frame["decision"].tolist() == ["better", "equivalent", "worse", "oracle"]
+    wide = effects.execute_script(
+        """const address = document.querySelectorAll('.menu a[download]')[1].href;
+        return decodeURIComponent(address.slice(address.indexOf(',') + 1))"""
+    )
+    assert pd.read_csv(io.StringIO(wide))["score 0"].iloc[0] == 61.234
+
+
+def test_a_table_can_be_copied_as_markdown_and_latex(effects):
+    allowed = {"permissions": ["clipboardReadWrite", "clipboardSanitizedWrite"]}
+    effects.execute_cdp_cmd("Browser.grantPermissions", allowed)
+    copied = {}
+    for action in ("markdown", "latex"):
+        effects.execute_script("document.querySelectorAll('.menu')[1].open = true")
+        effects.find_elements("css selector", f"[data-action={action}]")[1].click()
+        read = """const done = arguments[0];
+          setTimeout(() => navigator.clipboard.readText().then(done, (e) => done(String(e))), 200)"""
+        copied[action] = effects.execute_async_script(read)
+    head, rule, first, _ = copied["markdown"].splitlines()
+    assert head.startswith("| system | score 0 | score 1 |") and rule.startswith("| --- |")
+    assert first.startswith("| a \\| b | 61.2 | 60.2 |") and first.endswith("| 313,054 |")
+    assert "c \\& d\\_e & – &" in copied["latex"] and copied["latex"].startswith("\\begin{tabular}{llll")
 
 
 def test_the_contents_lead_to_their_sections(offline, tiny):
-    visit(offline, tiny / "plain" / "report.html")
+    show(offline, tiny / "plain" / "report.html")
     links = offline.find_elements("css selector", ".contents a")
     assert [link.text for link in links][:3] == ["Parameters", "Setup", "Evidence"]
     links[4].click()
@@ -190,12 +397,27 @@ def test_the_contents_lead_to_their_sections(offline, tiny):
 
 
 def test_on_paper_the_tools_and_the_folded_code_are_gone(offline, tiny):
-    visit(offline, tiny / "plain" / "report.html")
-    offline.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    show(offline, tiny / "plain" / "report.html", media="print")
     hidden = """return ['.tools', '.contents', 'details.code'].map(
       (s) => getComputedStyle(document.querySelector(s)).display)"""
     assert offline.execute_script(hidden) == ["none"] * 3
-    offline.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+@pytest.mark.parametrize("page", ["index.html", "effects/report.html"])
+def test_paper_is_light_and_legible_from_the_dark_theme(offline, tiny, page):
+    show(offline, tiny / page, scheme="dark", media="print")
+    offline.execute_script("document.documentElement.dataset.theme = 'dark'")
+    assert colour(offline) == "rgb(255, 255, 255)"
+    assert violations(offline, "color-contrast") == []  # at least 4.5:1
+    chip = """const look = getComputedStyle(document.querySelector('.chip.better'));
+      return [look.backgroundColor, look.printColorAdjust]"""
+    assert offline.execute_script(chip) == ["rgb(226, 244, 234)", "exact"]
+
+
+def test_the_index_prints_on_two_pages_at_most(offline, tiny):
+    show(offline, tiny / "index.html")
+    made = offline.execute_cdp_cmd("Page.printToPDF", {"paperWidth": 8.27, "paperHeight": 11.69})
+    assert len(re.findall(rb"/Type\s*/Page\b", base64.b64decode(made["data"]))) <= 2
 
 
 def test_hostile_text_is_shown_and_does_nothing(offline, tiny):
@@ -218,13 +440,73 @@ def test_the_content_policy_stops_what_would_slip_through(offline, tiny, tmp_pat
 
 
 def test_the_error_is_the_first_thing_in_a_failed_report(offline, tiny):
-    visit(offline, tiny / "fails" / "report.html")
+    show(offline, tiny / "fails" / "report.html")
     text = shown(offline)
     assert text.index("no such column: 단어 <b>bold</b>") < text.index("The second code cell raises.")
     box = offline.find_element("css selector", ".failure")
-    assert box.location["y"] < 600
+    assert box.location["y"] < 600 and "raise ValueError" in box.text
     box.find_element("css selector", "summary").click()
     assert "ValueError" in box.find_element("css selector", "pre").text
+
+
+def test_a_comparison_is_a_page_like_the_others(offline, tiny, tmp_path):
+    page = tmp_path / "comparison.html"
+    for language in ("en", "ko"):
+        done = nunchi("compare", tiny / "plain", tiny / "effects", "--out", page, "--language", language)
+        assert done.returncode == 0, done.stderr
+        look_over(offline, page)
+        assert violations(offline) == []
+
+
+def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, tiny, tmp_path):
+    reports = tmp_path / "tiny"
+    shutil.copytree(tiny, reports)
+    suite = tiny.parents[1] / "params" / "tiny"
+    prose = tiny.parents[1] / "notebooks" / "ko"
+    prose.mkdir(exist_ok=True)
+    (prose / "effects.yaml").write_text(CATALOGUE, encoding="utf-8")
+    done = nunchi("render", suite, "--only", "effects", "--out", tmp_path, "--language", "ko")
+    assert done.returncode == 0, done.stderr
+    look_over(offline, reports / "effects" / "report.html")
+    text = shown(offline)
+    assert violations(offline) == []
+    for korean in (
+        "매개변수",
+        "우세",
+        "열세",
+        "동등",
+        "상한(정답 참조)",
+        "목차",
+        "근거",
+        "핵심 그림",
+        "유형 표지는 조회표보다 +2.2 [+1.0, +3.5] 낫다.",
+    ):
+        assert korean in text
+    for english in (
+        "Parameters",
+        "Contents",
+        "Appendix",
+        "better",
+        "worse",
+        "equivalent",
+        "against",
+        "Show all",
+        "Key figure",
+    ):
+        assert english not in text
+    assert offline.execute_script("return document.documentElement.lang") == "ko"
+    look_over(offline, reports / "index.html")
+    assert "노트북 4개" in shown(offline)
+
+
+CATALOGUE = """
+question: 유형 표지는 관계 분류에 도움이 되나요?
+words: {"Each system against the lookup, points of micro-F1": "조회표와 견준 시스템(micro-F1 점수)"}
+verdict: {better: "유형 표지는 조회표보다 {typed-punct} 낫다."}
+cells:
+  title: "# 유형 표지는 관계 분류에 도움이 되나요?\\n\\n효과가 기록된 작은 노트북."
+  told: "첫째 시스템은 micro-F1을 {gain:+.1f}점 바꾼다."
+"""
 
 
 # ---- JupyterLab

@@ -1,8 +1,11 @@
-"""The index: a card per notebook, and figures that read well."""
+"""The index: a card per notebook, run or not, the failed ones first."""
 
-import pytest
+import json
+import shutil
 
 from helpers.batch import index
+from tests.batch.test_rendering import RUN
+from tests.projects import FIXTURES
 
 
 def test_the_index_has_a_card_per_notebook_run_or_not(tmp_path):
@@ -11,18 +14,32 @@ def test_the_index_has_a_card_per_notebook_run_or_not(tmp_path):
     assert text.count("not run yet") == 3  # once in the header
 
 
-@pytest.mark.parametrize(
-    ("row", "shown"),
-    [
-        ((71.134, 69.0, 73.2), ("71.1", "69.0 to 73.2")),
-        ((0.41234, 0.4, 0.42), ("0.412", "0.400 to 0.420")),
-        ((-0.00012, -0.0002, 0.0), ("-0.000120", "-0.000200 to 0.000000")),
-        ((9.96, 9.5, 10.2), ("10.0", "9.5 to 10.2")),
-        ((32470, None, None), ("32,470", "")),
-        ((1234.5, 1200.0, 1300.0), ("1,234", "1,200 to 1,300")),
-        ((0.0, 0.0, 0.0), ("0.000", "0.000 to 0.000")),
-        ((5, 4, 6), ("5", "4 to 6")),
-    ],
-)
-def test_a_figure_and_its_interval_share_their_decimals(row, shown):
-    assert index.figure(*row) == shown
+def put(folder, name, **run):
+    (folder / name).mkdir()
+    shutil.copy(FIXTURES / "plain.ipynb", folder / name / "notebook.ipynb")
+    (folder / name / "run.json").write_text(json.dumps(RUN | {"notebook": name} | run))
+
+
+def test_failed_cards_come_first_and_say_why(tmp_path):
+    put(tmp_path, "a")
+    put(tmp_path, "b", status="failed", error={"name": "KeyError", "message": "<b>", "traceback": ""})
+    text = index.page("tiny", ["a", "b", "c"], tmp_path)
+    assert (
+        text.index('href="b/report.html"')
+        < text.index('href="a/report.html"')
+        < text.index('<p class="crumbs">c</p>')
+    )
+    assert "<strong>KeyError</strong>: &lt;b&gt;" in text and '<article class="card failed">' in text
+
+
+def test_a_card_leads_to_report_notebook_and_metrics(tmp_path):
+    put(tmp_path, "a")
+    row = {"name": "typed", "value": 2.0, "low": 1.0, "high": 3.0, "than": "none", "decision": "better"}
+    metrics = {"question": "Q?", "verdict": "It does.", "headline": [row]}
+    (tmp_path / "a" / "metrics.json").write_text(json.dumps(metrics))
+    text = index.page("tiny", ["a"], tmp_path)
+    for file in ("report.html", "notebook.ipynb", "metrics.json"):
+        assert f'href="a/{file}"' in text
+    assert 'class="chip better"' in text and "It does." in text
+    korean = index.page("tiny", ["a"], tmp_path, language="ko")
+    assert '<html lang="ko">' in korean and "우세" in korean and "better<" not in korean

@@ -1,0 +1,60 @@
+"""A figure that carries its words along: the title as a caption, and a text for those who do not see it.
+
+Both travel in the metadata of the output. A report sets the title as text above the drawing, where it can be
+read on a phone, and leaves it out of the drawing; JupyterLab shows the drawing as it is.
+"""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+from matplotlib.text import Text
+
+TITLE = "figure-title"  # the id of the title in the SVG
+AIR = 4.0  # points left above what stands under the title
+
+
+class CaptionedFigure(Figure):
+    """What `figures.figure` returns: `description` is the notebook's, `notes` those of the plot functions."""
+
+    def __init__(self, *arguments, **options) -> None:
+        super().__init__(*arguments, **options)
+        self.description = ""
+        self.notes: list[str] = []
+
+    def alternative(self) -> str:
+        """Say in words what the figure shows: its titles, then the description, or else what was plotted."""
+        said = [*self._titles(), self.description] if self.description else [*self._titles(), *self.notes]
+        return " ".join(text if text[-1] in ".?!" else f"{text}." for text in said if text)
+
+    def _repr_mimebundle_(self, **_) -> tuple[dict[str, Any], dict[str, Any]]:
+        from IPython.core.pylabtools import print_figure
+
+        title = self._title()
+        if title is not None:
+            title.set_gid(TITLE)
+        drawn = print_figure(self, fmt="svg", bbox_inches=None, metadata={"Date": None})
+        words = {"title": "", "description": self.description, "alt": self.alternative(), "crop": 0.0}
+        if title is not None:
+            words |= {"title": title.get_text(), "crop": self._above(title)}
+        return {"image/svg+xml": drawn}, {"image/svg+xml": words}
+
+    def _title(self) -> Text | None:
+        """Return the one title of the figure; of several axes with titles, none speaks for all."""
+        if self.get_suptitle():
+            return self._suptitle
+        titles = [title for title in self._axes_titles() if title.get_text()]
+        return titles[0] if len(titles) == 1 else None
+
+    def _titles(self) -> list[str]:
+        every = [self.get_suptitle(), *(title.get_text() for title in self._axes_titles())]
+        return [" ".join(text.split()) for text in every if text.strip()]
+
+    def _axes_titles(self) -> list[Text]:
+        return [title for ax in self.axes for title in (ax._left_title, ax.title, ax._right_title)]
+
+    def _above(self, title: Text) -> float:
+        """Return how many points at the top are the title's alone."""
+        title.set_visible(False)
+        top = self.get_tightbbox().y1  # inches
+        title.set_visible(True)
+        return round(max(0.0, float(self.get_figheight() - top) * 72 - AIR), 1)
