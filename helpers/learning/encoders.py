@@ -1,11 +1,14 @@
 """Encoders: small ones from scratch, any from the hub or a folder.
 
-Loading takes safetensors (see `weights` for what has none), never runs code from a repository, and refuses a
-model that lacks weights of what was asked for. Tokenizers are left to `text.tokenizers`, heads to `heads`,
-adapters for large decoders to `lora`.
+Loading never runs code from a repository and refuses a model that lacks weights of what was asked for. Many
+published models have nothing but a pickle: it is read by torch's restricted loader (tensors, no code), once,
+and kept as safetensors. Tokenizers are left to `text.tokenizers`, heads to `heads`, adapters to `lora`.
 """
 
+import hashlib
 import logging
+import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
@@ -13,14 +16,15 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors.torch import save_file
 from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrainedConfig, PreTrainedModel
 from transformers.utils import logging as transformers_logging
 
 from helpers.learning.heads import Classifier, seeded
-from helpers.learning.weights import safe_folder
 
 KINDS = ("roberta", "bert", "electra", "deberta-v2", "gemma-2", "bilstm")
 MASKED = tuple(kind for kind in KINDS if kind != "gemma-2")
+SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 UNUSED = ("pooler.",)  # weights that no head here reads
 DISENTANGLED = {  # attention as DeBERTa-v3 has it
     "relative_attention": True, "pos_att_type": ["p2c", "c2p"], "position_biased_input": False,
@@ -147,7 +151,7 @@ def _load(factory: Any, name_or_folder: str | Path, **more: Any) -> PreTrainedMo
     settings = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False} | more
     try:
         with quiet():
-            place = safe_folder(name_or_folder)
+            place = _safe_folder(name_or_folder)
             model, found = factory.from_pretrained(place, output_loading_info=True, **settings)
     except OSError as error:
         raise OSError(
@@ -177,3 +181,63 @@ def _four_bit() -> dict[str, Any]:
         bnb_4bit_compute_dtype=torch.bfloat16,
     )
     return {"quantization_config": config}
+
+
+def _safe_folder(name_or_folder: str | Path) -> str:
+    """Return what to load: the name or folder itself, or a converted copy if it has a pickle only."""
+    if (pickled := _only_pickled(name_or_folder)) is None:
+        return str(name_or_folder)
+    place = _converted(pickled)
+    if not (place / SAFE).is_file():
+        _convert(pickled, place)
+    return str(place)
+
+
+def _only_pickled(name_or_folder: str | Path) -> Path | None:
+    """Return the file to convert, if there is one and nothing safe beside it; sharded pickles are refused."""
+    from transformers.utils import cached_file
+
+    known = {
+        name: cached_file(
+            str(name_or_folder),
+            name,
+            _raise_exceptions_for_missing_entries=False,
+            _raise_exceptions_for_connection_errors=False,
+            _raise_exceptions_for_gated_repo=False,
+        )
+        for name in (SAFE, f"{SAFE}.index.json", PICKLED, f"{PICKLED}.index.json")
+    }
+    if known[SAFE] or known[f"{SAFE}.index.json"]:
+        return None
+    if known[f"{PICKLED}.index.json"]:
+        raise ValueError(
+            f"{name_or_folder} has its weights in several pickles: convert it where it came from "
+            "(model.save_pretrained) and pass the folder"
+        )
+    return Path(known[PICKLED]) if known[PICKLED] else None
+
+
+def _converted(pickled: Path) -> Path:
+    stat = pickled.resolve().stat()
+    key = hashlib.sha256(f"{pickled.resolve()} {stat.st_size} {stat.st_mtime_ns}".encode()).hexdigest()[:16]
+    beside = Path(__file__).resolve().parents[2] / ".cache"
+    return Path(os.environ.get("NUNCHI_CACHE") or beside) / "converted" / key
+
+
+def _convert(pickled: Path, place: Path) -> None:
+    state = torch.load(pickled, map_location="cpu", weights_only=True)
+    partial = place.with_name(f".{place.name}.{os.getpid()}")
+    partial.mkdir(parents=True, exist_ok=True)
+    for file in pickled.parent.iterdir():
+        if file.suffix in (".json", ".txt", ".model"):
+            shutil.copy(file, partial)
+    # Tied weights share memory, which safetensors does not allow: each gets its own.
+    save_file(
+        {name: value.contiguous().clone() for name, value in state.items()}, partial / SAFE, {"format": "pt"}
+    )
+    print(f"{pickled}: converted once to {place / SAFE}")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        partial.rename(place)
+    except OSError:  # another process was first
+        shutil.rmtree(partial, ignore_errors=True)
