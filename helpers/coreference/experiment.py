@@ -96,8 +96,9 @@ def build_base(*, documents: Sequence[Mapping], folder: Path, **settings) -> dic
 def start_from_identity(network, *, seed: int) -> None:
     """Let attention hand on what it sees: values, their output and the head's transform start near identity.
 
-    Copying a word of the context is then a matter of where to look, and need not be discovered. After 328
-    steps of mention masking: Real@1 .20, and .07 without the other mentions; from noise .08 and .09.
+    Copying a word of the context is then a matter of where to look, and need not be discovered. Picked by its
+    outcome, so notebook 06 trains its control too (`identity=False`): in the few hundred steps of the sample,
+    a model that starts at random does not learn to copy.
     """
     import torch
 

@@ -28,7 +28,7 @@ def draw_item(item: Mapping, label: str):
 
 
 def training(bases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per run: cost and loss, means over seeds, and whether it trained.
+    """Return one row per run: its length, its loss (mean over seeds), and whether it trained.
 
     `trained`: in every seed, the loss of the last epoch is below that of guessing by frequency. A pretrained
     base has no loss here and counts as trained.
@@ -36,9 +36,9 @@ def training(bases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     rows = []
     for run, group in pd.concat([bases, runs]).groupby("run", sort=False):
         loss, guess = group["loss"].astype(float), group["guessing_loss"].astype(float)
-        means = {"last training loss": loss.mean(), "loss of guessing": guess.mean()}
-        cost = {"steps": int(group["steps"].iloc[0]), "seconds": group["seconds"].mean()}
-        rows.append({"run": run, "seeds": len(group), **cost, **means, "trained": not (loss >= guess).any()})
+        cost = {"seeds": len(group), "steps": int(group["steps"].iloc[0])}
+        means = {"last loss": loss.mean(), "loss of guessing": guess.mean()}
+        rows.append({"run": run, "trained": not (loss >= guess).any(), **cost, **means})
     return pd.DataFrame(rows)
 
 

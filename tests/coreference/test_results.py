@@ -30,11 +30,11 @@ def test_runs_from_the_base_start_at_its_score(world):
 
 def test_a_run_trained_if_no_seed_is_as_bad_as_guessing():
     def rows(run, losses):
-        return pd.DataFrame({"run": run, "loss": losses, "guessing_loss": 5.0, "steps": 9, "seconds": 1.0})
+        return pd.DataFrame({"run": run, "loss": losses, "guessing_loss": 5.0, "steps": 9})
 
     table = results.training(rows("base", [4.0, 4.5]), rows("a", [4.0, 5.1])).set_index("run")
     assert table["trained"].to_dict() == {"base": True, "a": False}
-    assert table.loc["a", "last training loss"] == pytest.approx(4.55) and table.loc["a", "seeds"] == 2
+    assert table.loc["a", "last loss"] == pytest.approx(4.55) and table.loc["a", "seeds"] == 2
     pretrained = rows("base", [None]).assign(guessing_loss=None)
     assert results.training(pretrained, rows("a", [4.0]))["trained"].all()
 
