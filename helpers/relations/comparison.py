@@ -18,11 +18,11 @@ from helpers.relations.scores import class_auprc, f1_of_counts, relation_counts
 from helpers.statistics import Interval, Jackknife, estimate, regrouped
 
 Runs = Mapping[str, Sequence[np.ndarray]]
-"""Name of a system → logits (n, 30) of each of its seeds, all on the same rows."""
+"""Name of a system → logits (n, labels) of each of its seeds, all on the same rows."""
 
 
 class Fitted(NamedTuple):
-    """What a baseline says of the dev rows: logits (n, 30); and how long that took."""
+    """What a baseline says of the dev rows: logits (n, labels); and how long that took."""
 
     logits: np.ndarray
     seconds: float
@@ -73,14 +73,14 @@ def auprc_level(
     rows out would empty keeps its area for the correction, and is left out of the mean for the spread.
     """
     labels, probs = np.asarray(gold), [softmax(one, axis=1) for one in logits]
-    held = np.unique(labels)
+    held, classes = np.unique(labels), probs[0].shape[1]
     whole = np.array([class_auprc(gold, one)[held] for one in probs])
 
     def areas(kept: np.ndarray) -> np.ndarray:
         left = np.isin(held, labels[kept])
         found = np.array([class_auprc(labels[kept], one[kept])[held] for one in probs])
         both = found[:, left].mean(axis=1), np.where(left, found, whole).mean(axis=1)
-        return (np.concatenate(both) * len(held) + 50 * (30 - len(held))) / 30
+        return (np.concatenate(both) * len(held) + 50 * (classes - len(held))) / classes
 
     found = regrouped(areas, len(labels), clusters=clusters)
     seeds, groups = len(probs), found.left_out.shape[1]
