@@ -57,7 +57,7 @@ class Drawings:
             try:
                 root = ElementTree.fromstring(content[max(content.find("<svg"), 0) :])
                 size = _box(root, float(words["crop"]) if words["title"] else 0.0)
-                body = _Writer(self, f"f{self.count}-", titled=bool(words["title"])).children(root)
+                body = _Drawing(self, f"f{self.count}-", titled=bool(words["title"])).children(root)
                 label = f'role="img" aria-label="{html.escape(alt)}"'
                 drawn = f'<svg id="figure-{self.count}-drawing" viewBox="{size}" {label}>{body}</svg>'
                 return figure | {"html": drawn, "box": size, "alt": alt}
@@ -86,7 +86,7 @@ def address(kind: str, content: str) -> str:
     return f"data:{kind}," + quote(re.sub(r"\s+", " ", drawing), safe=URL_SAFE)
 
 
-class _Writer:
+class _Drawing:
     """Writes one drawing anew; ids get a prefix, or are those of a glyph that the page has already."""
 
     def __init__(self, page: Drawings, prefix: str, *, titled: bool) -> None:

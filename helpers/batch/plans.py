@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from helpers.batch import closures, parameters
+from helpers.batch import parameters
 from helpers.records import ROOT
+from helpers.sweeps import closures
 
 EXECUTED = ("notebook.ipynb", "metrics.json", "run.json")  # what executing a notebook leaves
 

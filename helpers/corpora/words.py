@@ -28,7 +28,7 @@ class Sentence(NamedTuple):
     glued: tuple[bool, ...] = ()  # which words follow the one before without a space
 
 
-class Tagged(NamedTuple):
+class TaggedText(NamedTuple):
     """A text and its entities, half-open; `repaired` counts entities whose mark only continued nothing."""
 
     text: str
@@ -70,11 +70,11 @@ def read_columns(path: Path, fields: Mapping[str, str]) -> list[Sentence]:
     return sentences
 
 
-def tagged(sentence: Sentence, *, joined_by: str) -> Tagged:
+def tagged(sentence: Sentence, *, joined_by: str) -> TaggedText:
     """Join words to a text and find its entities.
 
     >>> tagged(Sentence(["김 하람", "씨"], ["PER-B", "O"], ""), joined_by=" ")
-    Tagged(text='김 하람 씨', spans=[(0, 4, 'PER')], repaired=0)
+    TaggedText(text='김 하람 씨', spans=[(0, 4, 'PER')], repaired=0)
     """
     words, tags, text, starts = sentence.words, sentence.tags, "", []
     for i, word in enumerate(words):
@@ -96,7 +96,7 @@ def tagged(sentence: Sentence, *, joined_by: str) -> Tagged:
         if mark in CLOSING:
             spans.append((starts[first], starts[i] + len(words[i]), kind))
             first = -1
-    return Tagged(text, spans, repaired)
+    return TaggedText(text, spans, repaired)
 
 
 def separator(words: Sequence[str]) -> str:

@@ -111,7 +111,7 @@ def say(template: str, **values: Any):
     """
     from IPython.display import Markdown
 
-    writer = _Writer()
+    writer = _Sentence()
     text = writer.vformat(template, (), {name: _inert(value) for name, value in values.items()})
     return Markdown(text, metadata={"template": template, "fields": writer.written})
 
@@ -132,7 +132,7 @@ def show_frames() -> None:
         formatter.for_type(pd.DataFrame, lambda frame, **_: table(frame, index=True)._repr_mimebundle_())
 
 
-class _Writer(string.Formatter):
+class _Sentence(string.Formatter):
     """Fills a template, numbers with minus signs, and keeps what each field became: `{f1:.1f}` → `61.2`."""
 
     def __init__(self) -> None:

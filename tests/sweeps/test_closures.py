@@ -4,8 +4,8 @@ import ast
 
 import pytest
 
-from helpers.batch import closures
 from helpers.batch.parameters import load_notebook
+from helpers.sweeps import closures
 from tests.conftest import ROOT
 
 SOURCES = {
