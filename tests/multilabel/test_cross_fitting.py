@@ -90,23 +90,23 @@ def test_a_rule_that_is_right_beats_the_fixed_half():
 
 @pytest.mark.slow
 def test_intervals_of_a_level_and_of_a_difference_hold_the_truth_in_95_of_100_cases():
-    """Held-out score of a rule, and of two rules apart; 400 sets of ten classes: see `draws.GROUPS`."""
+    """Held-out score of a rule, and the difference of two; for a larger simulation see `draws.GROUPS`."""
     pair = (rules.f1_optimum, rules.match_rate)
     expected = np.array(
         [
             [cf.cross_fit(rule, y, draw).outside for rule in pair]
-            for y, (draw,) in map(_set_of_500, range(600))
+            for y, (draw,) in map(_set_of_500, range(300))
         ]
     ).mean(axis=0)
     held = {"level": 0, "difference": 0}
-    for seed in range(1000, 1100):
+    for seed in range(1000, 1060):
         labels, draws = planted(rows=500, seed=seed, draws=3)
         fitted = [cf.refit(rule, labels, draws).held_out for rule in pair]
         level = statistics.estimate(fitted[0]).interval()
         gap = statistics.contrast(*fitted).interval()
         held["level"] += level.low <= expected[0] <= level.high
         held["difference"] += gap.low <= expected[0] - expected[1] <= gap.high
-    assert held["level"] >= 93 and held["difference"] >= 93, held
+    assert held["level"] >= 0.93 * 60 and held["difference"] >= 0.93 * 60, held
 
 
 def _set_of_500(seed):
