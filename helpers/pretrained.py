@@ -17,6 +17,7 @@ from helpers.learning.pretraining import PretrainingConfig, pretrain
 from helpers.statistics import estimate, ratio, share
 
 NAME = "pretrained"  # what a notebook's parameter says
+FACTS = ("texts", "exact_copies", "near_copies", "tokens", "steps", "pseudo_perplexity", "masked_accuracy")
 CHARACTERS = {"span": 3, "bigrams": 2**15}  # one masked character is told by its neighbours
 
 
@@ -52,8 +53,7 @@ def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], *, dev: Iter
         fingerprint=sweeps.fingerprint(texts, unseen),
     ).iloc[0]
     found = np.load(Path(row["folder"]) / "held_out.npy")
-    shown = ("texts", "exact_copies", "near_copies", "tokens", "steps", "seconds")
-    facts = {"tokenizer": tokenizer} | {name: row[name] for name in shown}
+    facts = {"tokenizer": tokenizer} | {name: row[name] for name in FACTS}
     facts["pseudo_perplexity"] = estimate(found[:, [0, 2]], lambda sums: np.exp(ratio(sums))).interval()
     facts["masked_accuracy"] = share(found[:, [1, 2]]).scaled(100)
     return Encoder(str(Path(row["folder"]) / "model"), facts)
