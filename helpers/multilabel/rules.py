@@ -121,8 +121,14 @@ def inner_weight(labels: NDArray, scores: NDArray, **given) -> float:
 
 @per_class
 def plug_in(y: NDArray, p: NDArray, *, fit: Callable = calibration.platt, **_) -> float:
-    """Cut where the expected F1 is highest under probabilities calibrated on the fitting rows."""
-    return thresholds.expected_f1_threshold(p, calibration.cross_fitted(y, p, fit=fit))[0]
+    """Cut where the expected F1 is highest under probabilities calibrated on the fitting rows.
+
+    Platt's curve has two parameters, and each row may be read off the curve that it helped to fit; isotonic
+    steps would repeat the labels, so they are cross-fitted.
+    """
+    own = fit is calibration.platt
+    q = fit(y, p)(p) if own else calibration.cross_fitted(y, p, fit=fit)
+    return thresholds.expected_f1_threshold(p, q)[0]
 
 
 @per_class

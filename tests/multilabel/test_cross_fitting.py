@@ -90,7 +90,7 @@ def test_a_rule_that_is_right_beats_the_fixed_half():
 
 @pytest.mark.slow
 def test_intervals_of_a_level_and_of_a_difference_hold_the_truth_in_95_of_100_cases():
-    """Held-out score of a rule, and of two rules apart; 400 sets of ten classes: see `draws.GROUPS`."""
+    """Held-out score of a rule, and the difference of two; for a larger simulation see `draws.GROUPS`."""
     pair = (rules.f1_optimum, rules.match_rate)
     expected = np.array(
         [
