@@ -15,6 +15,8 @@ from collections.abc import Sequence
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
     "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
+    "ledger": ("helpers.claims.commands", "recompute every claim of the studies and of README"),
+    "readme": ("helpers.batch.commands", "record results and make README's tables from them"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
 }

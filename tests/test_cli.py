@@ -11,6 +11,7 @@ from tests.conftest import ROOT
 from tests.projects import command, make_project, nunchi
 
 EXIT = {"run": "0 all fine, 1", "render": "1 a notebook has never", "checkpoints": "0 all", "fetch": "0 all"}
+EXIT |= {"ledger": "0 every verdict", "readme": "0 written"}
 
 
 @pytest.fixture
