@@ -11,12 +11,16 @@ DEV := .venv/.dev
 # Two workers; a file's tests stay together, because they share fixtures.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: reports test check lint coverage durations lab bench lock clean
+.PHONY: reports readme test check lint coverage durations lab bench lock clean
 .DEFAULT_GOAL := reports
 
 reports: $(READY)
 	$(BIN)/nunchi run params/$(SUITE) --jobs $(JOBS)
 	@echo "open reports/$(SUITE)/index.html"
+
+# Record what reports/sample and reports/klue found, and make README's tables from it.
+readme: $(READY)
+	$(BIN)/nunchi readme
 
 test: lint
 	$(PYTEST)

@@ -19,6 +19,8 @@ EXIT = {
     "fetch": "0 all",
     "import": "0 the folder",
     "score": "0 scored",
+    "ledger": "0 every verdict",
+    "readme": "0 written",
 }
 
 

@@ -150,7 +150,10 @@ def test_the_plan_scales_with_rows_and_seeds():
 def test_a_share_without_clusters_is_close_to_wilsons():
     stats = np.stack([np.r_[np.ones(30), np.zeros(270)], np.ones(300)], axis=1)
     assert tuple(share(stats)) == approx(tuple(statistics.wilson(30, 300)), abs=0.002)
-    nothing = share(np.stack([np.zeros(50), np.ones(50)], axis=1))
+    in_ten = np.repeat(np.arange(10), 5)
+    none = np.stack([np.zeros(50), np.ones(50)], axis=1)
+    assert share(none, clusters=in_ten).high > 3 * share(none).high  # ten documents, not fifty items
+    nothing = share(none)
     assert nothing.value == 0 and nothing.low == approx(0) and 0.05 < nothing.high < 0.1
 
 

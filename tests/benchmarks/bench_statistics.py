@@ -80,6 +80,7 @@ def _coverage() -> list[Limit]:
         ),
         "share .1 of 10 documents": partial(simulations.share_missed, CASES, count=10, rate=0.1),
         "share .03 of 30 documents": partial(simulations.share_missed, CASES, count=30, rate=0.03),
+        "share .02 of 60 documents": partial(simulations.share_missed, CASES, count=60, rate=0.02),
         "share .5 of 10 documents": partial(simulations.share_missed, CASES, count=10, rate=0.5),
         "difference over 10 documents, 3 seeds": partial(simulations.clustered_missed, CASES, count=10),
         "difference over 40 documents, 3 seeds": partial(simulations.clustered_missed, CASES, count=40),

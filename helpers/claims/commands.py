@@ -1,0 +1,51 @@
+"""`nunchi ledger`: what it is called with."""
+
+import sys
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+
+def ledger(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """Recompute every claim of the four studies, and every figure of README, and say which ones hold.
+
+    Claims from published tables are always recomputed; those about the real files if NUNCHI_DATA names a
+    folder with them (a minute or two); figures of README from reports/recorded/.
+
+    examples:
+      nunchi ledger                                  writes reports/ledger.html
+      NUNCHI_DATA=~/nunchi-data nunchi ledger --out claims.html
+
+    exit codes: 0 every verdict is the expected one, 1 some are not (they are named), 2 bad input
+    """
+    parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: reports/ledger.html)")
+    return _ledger
+
+
+def _ledger(options: Namespace) -> int:
+    from helpers import records
+    from helpers.batch import rendering
+    from helpers.claims import ledger
+
+    out = options.out or records.ROOT / "reports" / "ledger.html"
+    if not out.parent.is_dir():
+        raise ValueError(f"{out.parent} is not a folder; make it, or name another with --out")
+    judge = ledger.Judge()
+    findings = [judge.judge(claim) for claim in ledger.read()]
+    surprises = [finding for finding in findings if finding.unexpected]
+    page = rendering.page(
+        "ledger.html.j2", findings=findings, counted=ledger.counted(findings), surprises=surprises
+    )
+    records.write_text(out, page)
+    print(f"{len(findings)} claims: {ledger.counted(findings)}")
+    for reason in dict.fromkeys(finding.reason for finding in findings if finding.verdict == "skipped"):
+        print(f"skipped: {reason}")
+    for finding in surprises:
+        claim = finding.claim
+        print(
+            f"UNEXPECTED {claim.id}: published {claim.published}, found {finding.found}: {finding.verdict}, "
+            f"expected {claim.expected}",
+            file=sys.stderr,
+        )
+    print(f"open {out}")
+    return 1 if surprises else 0
