@@ -6,7 +6,7 @@ sentences costs one pass. What rows and what seeds contribute to an uncertainty 
 gives the interval, the decision and the plan for the next experiment. Tests that statsmodels has are called.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +23,6 @@ POWER = 0.8  # at which a difference counts as detectable
 TINY = 1e-15  # the smallest p-value given
 ROLES = ("baseline", "control", "oracle")  # of systems that are shown without a verdict
 QUANTILES = 30  # of a variance's distribution, where power is averaged over it
-CHUNK = 2_000_000  # resampled counts held at once: 16 MB
 
 
 class Interval(NamedTuple):
@@ -48,16 +47,6 @@ class Interval(NamedTuple):
         """Return the interval in another unit, e.g. `scaled(100)` for percent."""
         low, high = sorted((self.low * factor, self.high * factor))
         return Interval(self.value * factor, low, high)
-
-
-class Comparison(NamedTuple):
-    """The difference of two systems on the same items, and its two-sided bootstrap p-value."""
-
-    difference: Interval
-    p: float
-
-    def __str__(self) -> str:
-        return f"{self.difference:+.3g}, p = {self.p:.3g}"
 
 
 class Design(NamedTuple):
@@ -350,68 +339,6 @@ def plan(
     return frame
 
 
-def bootstrap(
-    stats: np.ndarray,
-    score: Score = ratio,
-    *,
-    clusters: Sequence | None = None,
-    samples: int = 2000,
-    seed: int = 0,
-) -> Interval:
-    """Return `score` of all items with its percentile interval.
-
-    `stats: (n, k)` sufficient statistics per item. With `clusters: (n,)`, whole clusters are drawn:
-    items of one document are not independent.
-
-    >>> right = np.array([[1, 1], [0, 1], [1, 1], [1, 1]])  # hits and items
-    >>> bootstrap(right).value
-    0.75
-    """
-    totals = _cluster_sums(stats, clusters)
-    value = _checked(score(totals.sum(axis=0)))
-    return _percentiles(float(value), _resampled_scores(totals, score, samples, seed))
-
-
-def paired_bootstrap(
-    stats_a: np.ndarray,
-    stats_b: np.ndarray,
-    score: Score = ratio,
-    *,
-    clusters: Sequence | None = None,
-    samples: int = 2000,
-    seed: int = 0,
-) -> Comparison:
-    """Return the difference `b - a` on the same resamples of the same items."""
-    a, b = np.asarray(stats_a, dtype=float), np.asarray(stats_b, dtype=float)
-    if a.shape != b.shape:
-        raise ValueError(
-            f"paired systems need the same items: a has shape {a.shape}, b {b.shape}; align them by id first"
-        )
-    width = a.shape[1]
-    totals = _cluster_sums(np.hstack([a, b]), clusters)
-
-    def difference(sums: np.ndarray) -> np.ndarray:
-        return score(sums[..., width:]) - score(sums[..., :width])
-
-    value = float(_checked(difference(totals.sum(axis=0))))
-    draws = _resampled_scores(totals, difference, samples, seed)
-    tail = min(np.count_nonzero(draws <= 0), np.count_nonzero(draws >= 0))
-    return Comparison(_percentiles(value, draws), min(1.0, 2 * (tail + 1) / (samples + 1)))
-
-
-def resamples(n: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield blocks of bootstrap counts `(block, n)`: how often each of n items is drawn.
-
-    For scores that are not functions of sums, such as AUPRC, where counts serve as weights.
-    """
-    rng = np.random.default_rng(seed)
-    block = max(1, CHUNK // max(n, 1))
-    for start in range(0, samples, block):
-        size = min(block, samples - start)
-        drawn = rng.integers(0, n, size=(size, n)) + n * np.arange(size)[:, None]
-        yield np.bincount(drawn.ravel(), minlength=size * n).reshape(size, n)
-
-
 def mean_interval(values: Sequence[float]) -> Interval:
     """Return the mean with Student's t interval: for a handful of seeds or folds."""
     from scipy.stats import t
@@ -440,17 +367,6 @@ def proportions_p(hits_a: int, n_a: int, hits_b: int, n_b: int) -> float:
     if (hits_a, hits_b) in ((0, 0), (n_a, n_b)):
         return 1.0  # no variance at all: the shares are equal
     return float(proportions_ztest([hits_a, hits_b], [n_a, n_b])[1])
-
-
-def mcnemar(right_a: Sequence[bool], right_b: Sequence[bool]) -> float:
-    """Return the exact two-sided p-value that two systems are right equally often on the same items."""
-    from statsmodels.stats.contingency_tables import mcnemar as exact
-
-    a, b = np.asarray(right_a, dtype=bool), np.asarray(right_b, dtype=bool)
-    if a.shape != b.shape:
-        raise ValueError(f"mcnemar needs the same items: {a.shape} against {b.shape}; align them by id first")
-    only_a, only_b = int(np.sum(a & ~b)), int(np.sum(b & ~a))
-    return float(exact([[0, only_a], [only_b, 0]], exact=True).pvalue) if only_a + only_b else 1.0
 
 
 def holm(pvalues: Sequence[float]) -> np.ndarray:
@@ -542,18 +458,8 @@ def _cluster_sums(stats: np.ndarray, clusters: Sequence | None) -> np.ndarray:
     return sums
 
 
-def _resampled_scores(totals: np.ndarray, score: Score, samples: int, seed: int) -> np.ndarray:
-    blocks = (score(counts.astype(float) @ totals) for counts in resamples(len(totals), samples, seed))
-    return _checked(np.concatenate(list(blocks)))
-
-
 def _checked(scores: np.ndarray) -> np.ndarray:
     bad = np.count_nonzero(np.isnan(scores))
     if bad:
         raise ValueError(f"score is NaN in {bad} of {np.size(scores)} cases; define what 0/0 means in it")
     return scores
-
-
-def _percentiles(value: float, draws: np.ndarray) -> Interval:
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Interval(value, float(low), float(high))

@@ -1,90 +1,54 @@
+"""Intervals of levels, and small tests: known values, what is refused, how figures are written."""
+
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from pytest import approx
 
 from helpers import statistics
-from helpers.statistics import Interval, bootstrap, paired_bootstrap
+from helpers.statistics import Interval, contrast, estimate
 
 
 def shares(hits, n):
     return np.column_stack([np.arange(n) < hits, np.ones(n)])
 
 
-def test_bootstrap_of_a_share_agrees_with_wilson():
-    got = bootstrap(shares(300, 1000), samples=4000)
-    want = statistics.wilson(300, 1000)
-    assert got.value == 0.3
-    assert (got.low, got.high) == approx((want.low, want.high), abs=0.004)
+def test_the_interval_of_a_share_agrees_with_wilson():
+    got, want = estimate(shares(300, 1000)).interval(), statistics.wilson(300, 1000)
+    assert got.value == approx(0.3)
+    assert (got.low, got.high) == approx((want.low, want.high), abs=0.002)
 
 
-def test_bootstrap_equals_a_literal_resampling_loop():
+def test_the_jackknife_agrees_with_a_literal_bootstrap():
     rng = np.random.default_rng(1)
-    stats = rng.integers(0, 5, size=(40, 3)).astype(float)
-    draws = [
-        statistics.f1(stats[np.repeat(np.arange(40), counts)].sum(axis=0))
-        for block in statistics.resamples(40, 500, seed=7)
-        for counts in block
-    ]
-    got = bootstrap(stats, statistics.f1, samples=500, seed=7)
-    assert (got.low, got.high) == approx(tuple(np.quantile(draws, [0.025, 0.975])), abs=1e-12)
-
-
-def test_bootstrap_is_deterministic_and_blocks_do_not_change_it(monkeypatch):
-    stats = shares(30, 90)
-    first = bootstrap(stats, samples=300)
-    monkeypatch.setattr(statistics, "CHUNK", 90 * 300)
-    assert bootstrap(stats, samples=300) == first
-    assert bootstrap(stats, samples=300, seed=1) != first
+    stats = rng.integers(0, 5, size=(400, 3)).astype(float)
+    draws = [statistics.f1(stats[rng.integers(0, 400, 400)].sum(axis=0)) for _ in range(2000)]
+    assert estimate(stats, statistics.f1).error == approx(np.std(draws), rel=0.06)
 
 
 def test_clusters_widen_the_interval_when_items_repeat():
     stats = np.repeat(shares(30, 100), 10, axis=0)
     clusters = np.repeat(np.arange(100), 10)
-    alone, clustered = bootstrap(stats), bootstrap(stats, clusters=clusters)
+    alone, clustered = (estimate(stats, clusters=names).interval() for names in (None, clusters))
     assert clustered.value == alone.value
-    assert clustered.half_width == approx(alone.half_width * np.sqrt(10), rel=0.15)
-
-
-def test_identical_systems_differ_by_nothing():
-    stats = shares(40, 100)
-    assert paired_bootstrap(stats, stats) == (Interval(0, 0, 0), 1.0)
+    assert clustered.half_width == approx(alone.half_width * np.sqrt(10), rel=0.05)
 
 
 def test_pairing_sees_what_two_separate_intervals_hide():
     a, b = shares(500, 1000), shares(520, 1000)  # b is right wherever a is, and 20 times more
-    got = paired_bootstrap(a, b)
-    assert got.difference.value == approx(0.02)
-    assert got.difference.low > 0 and got.p < 0.01
-    assert bootstrap(a).high > bootstrap(b).low
-
-
-def test_paired_bootstrap_is_antisymmetric():
-    rng = np.random.default_rng(0)
-    a, b = (np.column_stack([rng.random(200) < p, np.ones(200)]) for p in (0.5, 0.6))
-    forward, back = paired_bootstrap(a, b), paired_bootstrap(b, a)
-    assert forward.difference.value == approx(-back.difference.value)
-    assert forward.difference.low == approx(-back.difference.high)
-    assert forward.p == back.p
-
-
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=30))
-def test_interval_contains_only_attainable_scores(rows):
-    stats = np.array([(min(hits, n), n) for hits, n in rows])
-    value, low, high = bootstrap(stats, samples=50)
-    assert 0 <= low <= high <= 1 and 0 <= value <= 1
+    got = contrast(b, a)
+    assert got.value == approx(0.02) and got.interval().low > 0 and got.p() < 0.01
+    assert estimate(a).interval().high > estimate(b).interval().low
+    assert contrast(a, a).interval() == (0, 0, 0)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bootstrap(np.zeros((0, 2))), "n > 0"),
-        (lambda: bootstrap(np.zeros(3)), r"\(n, k\)"),
-        (lambda: bootstrap(np.ones((3, 2)), clusters=[1, 2]), "clusters has 2"),
-        (lambda: bootstrap(np.ones((3, 2)), lambda sums: sums[..., 0] * np.nan), "0/0"),
-        (lambda: paired_bootstrap(np.ones((3, 2)), np.ones((4, 2))), "same items"),
-        (lambda: statistics.mcnemar([True], [True, False]), "same items"),
+        (lambda: estimate(np.zeros((0, 2))), "at least one of each"),
+        (lambda: estimate(np.zeros(3)), r"\(seeds, items, k\)"),
+        (lambda: estimate(np.ones((3, 2)), clusters=[1, 2]), "clusters has 2"),
+        (lambda: estimate(np.ones((3, 2)), lambda sums: sums[..., 0] * np.nan), "0/0"),
+        (lambda: contrast(np.ones((3, 2)), np.ones((4, 2))), "compare the same items"),
         (lambda: statistics.mean_interval([1.0]), "more seeds"),
         (lambda: statistics.wilson(5, 4), "hits=5"),
     ],
@@ -96,8 +60,6 @@ def test_bad_input_is_refused(call, message):
 
 def test_known_values():
     assert statistics.wilson(0, 10).high == approx(0.2775, abs=1e-4)
-    assert statistics.mcnemar([1] * 6 + [0] * 2, [0] * 6 + [0] * 2) == approx(2 * 0.5**6)
-    assert statistics.mcnemar([1, 0], [1, 0]) == 1.0
     assert statistics.holm([0.01, 0.04, 0.03]).tolist() == approx([0.03, 0.06, 0.06])
     assert statistics.holm([]).size == 0
     assert statistics.mean_interval([1, 2, 3]) == approx((2, 2 - 2.4841, 2 + 2.4841), abs=1e-4)

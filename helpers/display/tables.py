@@ -14,7 +14,7 @@ import pandas as pd
 
 from helpers.display import notation
 from helpers.display.notation import p_value as p_value
-from helpers.statistics import ROLES, Comparison, Interval
+from helpers.statistics import ROLES, Interval
 
 P_VALUES = ("p", "holm", "p, Holm")  # columns that hold p-values
 SIGNED = ("difference",)  # columns whose numbers carry their sign
@@ -168,10 +168,6 @@ def _texts(column: pd.Series, digits: int) -> list[str]:
 def _cell(value: Any, digits: int, signed: bool) -> str:
     if isinstance(value, Interval):
         return notation.interval(*value, digits=digits, signed=signed)
-    if isinstance(value, Comparison):
-        p = p_value(value.p)
-        shown = notation.interval(*value.difference, digits=digits, signed=True)
-        return f"{shown}, p {p if p.startswith('<') else f'= {p}'}"
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or (hasattr(value, "dtype") and value.dtype.kind == "b"):

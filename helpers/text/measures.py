@@ -1,6 +1,6 @@
 """Measure tokenizers on relation sentences: length, unknowns, and what happens at entity boundaries.
 
-Counts are kept per sentence, so that every share has an interval that resamples sentences. Loading and
+Counts are kept per sentence, so that every share has an interval over sentences. Loading and
 training are in `tokenizers`, alignment in `alignment`; whether a figure matters for a task is for an
 experiment to say.
 """
@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from datasets import Dataset
 
-from helpers.statistics import Interval, bootstrap
+from helpers.statistics import Interval, estimate
 from helpers.text.alignment import Encoded, encode_with_offsets
 from helpers.text.morphemes import morphemes
 
@@ -45,7 +45,7 @@ class Measured:
 
     def share(self, part: str, whole: str, *, scale: float = 1.0) -> Interval:
         """Give sum(part) / sum(whole) × scale with an interval over sentences."""
-        return bootstrap(self.counts[:, [COUNTS.index(part), COUNTS.index(whole)]], samples=500).scaled(scale)
+        return estimate(self.counts[:, [COUNTS.index(part), COUNTS.index(whole)]]).interval().scaled(scale)
 
 
 def measure(tokenizer, rows: Dataset, *, marked: Sequence[str], max_length: int = 256) -> Measured:
