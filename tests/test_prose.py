@@ -19,7 +19,7 @@ import yaml
 from helpers.statistics import Design, Interval
 
 ROOT = Path(__file__).parents[1]
-NOTEBOOKS = sorted(ROOT.glob("notebooks/0*.ipynb"))
+NOTEBOOKS = sorted(ROOT.glob("notebooks/*.ipynb"))
 FLIPPED = {"better": "worse", "worse": "better", "undecided": "better", "equivalent": "worse"}
 VERBS = re.compile(r"\b(gains?|loses?|costs?|helps?|hurts?|beats?|better|worse|luck|wins?)\b", re.IGNORECASE)
 SPOKEN = ("say", "set_title", "suptitle")  # calls whose text a reader takes for a sentence
