@@ -19,7 +19,7 @@ COMMANDS = {
     "compare": ("helpers.batch.commands", "write a page about two runs, or two suites"),
     "pretrain": ("helpers.learning.commands", "pretrain an encoder on plain text"),
     "ledger": ("helpers.claims.commands", "recompute every claim of the studies and of README"),
-    "readme": ("helpers.batch.commands", "record results and make README's tables from them"),
+    "readme": ("helpers.claims.commands", "record results and make README's tables from them"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
     "score": ("helpers.entries", "score what was handed in, as the notebooks do"),

@@ -1,4 +1,4 @@
-"""`nunchi run`, `render`, `compare` and `readme`: what they are called with."""
+"""`nunchi run`, `nunchi render` and `nunchi compare`: what they are called with."""
 
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
@@ -77,21 +77,6 @@ def compare(parser: ArgumentParser) -> Callable[[Namespace], int]:
     return _compare
 
 
-def readme(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Record the results of the sample and klue suites and make README's tables from the records.
-
-    What is there of reports/<suite>/ is copied to reports/recorded/<suite>/, a few kB a notebook; the other
-    records stay as they are. Commit both together: a test compares them.
-
-    examples:
-      nunchi run params/sample && nunchi readme     run the suite, then record it
-      git add README.md reports/recorded            what nunchi readme writes
-
-    exit codes: 0 written, 2 bad input
-    """
-    return _readme
-
-
 def _add_suite(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("suite", type=Path, help="folder of parameter files, e.g. params/sample")
@@ -142,16 +127,4 @@ def _compare(options: Namespace) -> int:
     from helpers.batch import comparison
 
     print(comparison.write(options.first, options.second, out=options.out, language=options.language))
-    return 0
-
-
-def _readme(options: Namespace) -> int:
-    from helpers import records
-    from helpers.batch import recorded
-
-    reports, page = records.ROOT / "reports", records.ROOT / "README.md"
-    for suite in recorded.SUITES:
-        names = recorded.record(suite, reports=reports)
-        print(f"{suite}: {', '.join(names) or 'no reports here, the record stays as it is'}")
-    records.write_text(page, recorded.filled(page.read_text(encoding="utf-8"), reports=reports))
     return 0

@@ -1,4 +1,4 @@
-"""`nunchi ledger`: what it is called with."""
+"""`nunchi ledger` and `nunchi readme`: what they are called with."""
 
 import sys
 from argparse import ArgumentParser, Namespace
@@ -20,6 +20,21 @@ def ledger(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     parser.add_argument("--out", type=Path, metavar="FILE", help="the page (default: reports/ledger.html)")
     return _ledger
+
+
+def readme(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """Record the results of the sample and klue suites and make README's tables from the records.
+
+    What is there of reports/<suite>/ is copied to reports/recorded/<suite>/, a few kB a notebook; the other
+    records stay as they are. Commit both together: a test compares them.
+
+    examples:
+      nunchi run params/sample && nunchi readme     run the suite, then record it
+      git add README.md reports/recorded            what nunchi readme writes
+
+    exit codes: 0 written, 2 bad input
+    """
+    return _readme
 
 
 def _ledger(options: Namespace) -> int:
@@ -49,3 +64,15 @@ def _ledger(options: Namespace) -> int:
         )
     print(f"open {out}")
     return 1 if surprises else 0
+
+
+def _readme(options: Namespace) -> int:
+    from helpers import records
+    from helpers.claims import recorded
+
+    reports, page = records.ROOT / "reports", records.ROOT / "README.md"
+    for suite in recorded.SUITES:
+        names = recorded.record(suite, reports=reports)
+        print(f"{suite}: {', '.join(names) or 'no reports here, the record stays as it is'}")
+    records.write_text(page, recorded.filled(page.read_text(encoding="utf-8"), reports=reports))
+    return 0

@@ -1,7 +1,7 @@
 """README's own figures: what its tables say against what a recorded run says."""
 
 from helpers import records
-from helpers.batch import recorded
+from helpers.claims import recorded
 from helpers.claims.files import MissingError
 
 Figures = tuple[float, ...]

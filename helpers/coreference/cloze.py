@@ -49,7 +49,7 @@ def score_items(
     so `hit1` is exact match and `hit<k>` asks for every piece within the top k of its place. Items that
     cannot be asked are misses and say so in `status`: "cut" (the word does not fit into the window) or
     "unknown" (the vocabulary lacks a piece). `antecedent`: an earlier mention lies within the window.
-    `delete` names places in an item's text that are deleted before it is asked, see `ablation`.
+    `delete` names places in an item's text that are deleted before it is asked, see `copying`.
     """
     max_length = max_length or sequence_length(model.config)
     clozes = encode_items(tokenizer, items, max_length=max_length, delete=delete)

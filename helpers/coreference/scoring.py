@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from helpers.coreference import ablation, cloze, legacy
+from helpers.coreference import cloze, copying, legacy
 from helpers.coreference.checkpoints import composite, load_checkpoint
 from helpers.coreference.lambada import score_lambada
 
-DELETED = {"ablated": ablation.other_mentions, "placebo": ablation.placebo}  # files of `ablate`
+DELETED = {"ablated": copying.other_mentions, "placebo": copying.placebo}  # files of `ablate`
 CLOSE_LOOKS = ("ranked", "legacy", "exact", "legacy_lambada")  # files of `examine`
 
 

@@ -1,13 +1,13 @@
 """What is deleted: the other mentions, or as much of another noun."""
 
-from helpers.coreference import ablation, cloze
+from helpers.coreference import cloze, copying
 from helpers.coreference.items import build_items
 from helpers.corpora import load_documents
 
 
 def test_every_other_mention_is_deleted_and_nothing_else(items, tokenizer):
     plain = cloze.encode_items(tokenizer, items, max_length=64)
-    ablated = cloze.encode_items(tokenizer, items, max_length=64, delete=ablation.other_mentions)
+    ablated = cloze.encode_items(tokenizer, items, max_length=64, delete=copying.other_mentions)
     for item, full, left in zip(items, plain, ablated, strict=True):
         shown = tokenizer.decode(left.ids, skip_special_tokens=True)
         assert item["noun"] not in shown.replace(" ", "")
@@ -17,8 +17,8 @@ def test_every_other_mention_is_deleted_and_nothing_else(items, tokenizer):
 
 def test_other_mentions_are_found_even_inside_other_words():
     item = {"noun": "바다", "text": "바다 바닷가 바다에 푸른바다", "start": 7, "end": 9}
-    assert [item["text"][start:end] for start, end in ablation.other_mentions(item)] == ["바다", "바다"]
-    assert (7, 9) not in ablation.other_mentions(item)
+    assert [item["text"][start:end] for start, end in copying.other_mentions(item)] == ["바다", "바다"]
+    assert (7, 9) not in copying.other_mentions(item)
 
 
 def item(text, noun, nouns):
@@ -30,24 +30,22 @@ def item(text, noun, nouns):
 
 def test_the_placebo_takes_the_noun_that_is_as_frequent_then_as_near():
     asked = item("가나 다라 마바 다라 사아 가나 자차 가나", "가나", ["다라", "마바", "사아", "자차"])
-    assert [asked["text"][start:end] for start, end in ablation.placebo(asked)] == ["다라", "다라"]
+    assert [asked["text"][start:end] for start, end in copying.placebo(asked)] == ["다라", "다라"]
     once = item("다라 가나 마바 사아 자차 가나", "가나", ["다라", "마바", "사아", "자차"])
-    assert len(ablation.other_mentions(once)) == 1
-    assert once["text"][slice(*ablation.placebo(once)[0])] in ("다라", "마바"), (
+    assert len(copying.other_mentions(once)) == 1
+    assert once["text"][slice(*copying.placebo(once)[0])] in ("다라", "마바"), (
         "those beside the first mention"
     )
 
 
 def test_the_placebo_is_never_the_noun_itself_nor_more_than_its_mentions():
     asked = item("서울시장 서울 시장 시장 시장 서울", "서울", ["서울시장", "시장"])
-    assert [asked["text"][start:end] for start, end in ablation.placebo(asked)] == ["시장", "시장"]
-    assert ablation.placebo(item("서울 서울", "서울", [])) == []
+    assert [asked["text"][start:end] for start, end in copying.placebo(asked)] == ["시장", "시장"]
+    assert copying.placebo(item("서울 서울", "서울", [])) == []
 
 
 def test_the_placebo_deletes_about_as_much_as_the_mentions_on_documents():
     items = build_items(load_documents("sample", "dev", rows=60))
-    own, other = (
-        [len(places(one)) for one in items] for places in (ablation.other_mentions, ablation.placebo)
-    )
+    own, other = ([len(places(one)) for one in items] for places in (copying.other_mentions, copying.placebo))
     assert all(few <= many for few, many in zip(other, own, strict=True))
     assert sum(other) > 0.9 * sum(own)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from helpers import cli, records
-from helpers.batch import recorded
+from helpers.claims import recorded
 from tests.conftest import ROOT
 
 
