@@ -213,7 +213,8 @@ def share(stats: np.ndarray, *, clusters: Sequence | None = None) -> Interval:
     design, tail = estimate(stats, ratio, clusters=clusters), (1 - LEVEL) / 2
     value, z = design.value, design.critical(tail)
     units = np.mean([_cluster_sums(run, clusters) for run in _runs(stats)], axis=0)
-    items, grouped = units[:, 1].sum(), bool((units[:, 1] > 1).any())
+    items = units[:, 1].sum()
+    grouped = items >= 2 * len(units)  # several items a unit: where one in six has a twin, little changes
     if 0 < value < 1 and design.error:
         items = min(items, value * (1 - value) / design.error**2)
         if grouped:  # a rare hit sits in few units, and only these tell how much units differ
