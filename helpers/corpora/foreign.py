@@ -181,7 +181,8 @@ def located(text: str, mark: Row, where: str, reading: Reading) -> tuple[int, in
         (wide, "offset in UTF-16 units, where characters beyond U+FFFF count twice"),
         (once, "offset beside its word"),
     ):
-        if place and (word is None or (place[0] >= 0 and text[slice(*place)] == word)):
+        inside = place and place[0] >= 0 and place[1] <= len(text)
+        if place and (word is None or (inside and text[slice(*place)] == word)):
             if repair:
                 reading.repaired[repair].append(where)
             return _inside(text, *place, where, reading)

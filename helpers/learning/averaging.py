@@ -149,7 +149,7 @@ class Snapshots:
 def average_weights(state_dicts: Iterable[Mapping[str, Tensor]]) -> Weights:
     """Return the mean of the float entries; other entries are those of the last dict.
 
-    Sums are kept in double precision, so the order does not matter.
+    Sums are kept in double precision, so the order hardly matters.
     """
     count, last = 0, None
     sums: Weights = {}

@@ -96,7 +96,7 @@ def _logistic_curve(x: NDArray, target: NDArray) -> tuple[float, float]:
 
     Two unknowns need no general solver: thousands of these fits are behind one table of rules.
     """
-    at = np.array([0.0, logit(target.mean())])
+    at = np.array([1.0, 0.0])  # the scores as they are
     design = np.stack([x, np.ones_like(x)], axis=1)
 
     def loss(point: NDArray) -> float:
@@ -111,7 +111,7 @@ def _logistic_curve(x: NDArray, target: NDArray) -> tuple[float, float]:
         while (tried := loss(at - step)) > lost and np.abs(step).max() > 1e-12:
             step /= 2
         at, lost = at - step, tried
-        if np.abs(step).max() < 1e-10:
+        if np.abs(step).max() < 1e-6:  # the error that is left is its square
             break
     return float(at[0]), float(at[1])
 

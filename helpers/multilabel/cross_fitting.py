@@ -2,7 +2,8 @@
 
 `cross_fit` fits a rule on one fold, as in the published study, and decides about the other folds; `decide`
 fits on the other folds and decides about one. `refit` and `validated` do so on every draw of the folds and
-again without each group of posts, ready to compare. `shifted_rows` plants another class balance. The rules
+again without each group of posts, ready to compare. The other `decide_…` are for fold ensembles, one model per
+fold, averaged on rows that none of them saw. `shifted_rows` plants another class balance. The rules
 themselves are in `rules`. Scores are points: macro-F1 × 100.
 """
 
@@ -131,3 +132,38 @@ def _log_factor(labels: NDArray, draw: Draw) -> list[float]:
 
 def _rates(labels: NDArray, kept: NDArray) -> NDArray:
     return (labels * kept).sum(axis=0) / np.maximum(kept.sum(axis=0), 1)
+
+
+def decide_by_own_thresholds(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:
+    """Fit the thresholds on the averaged scores of the other folds.
+
+    The models behind those scores had seen the hidden fold; `decide_strictly` shows what that is worth.
+    """
+    return decide(rule, labels, draw._replace(scores=draw.averaged))
+
+
+def decide_by_mean_threshold(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:
+    """Fit a threshold per member on the fold it left out; apply their mean to the mean score."""
+    predicted, averaged = np.zeros(labels.shape, dtype=bool), draw.averaged
+    for fold, own in _members(draw):
+        # The member without `fold` and another, on that other: scores that its own validation would show.
+        others = [draw.assigned == other for other in np.unique(draw.assigned) if other != fold]
+        hidden = draw.assigned == fold
+        predicted[hidden] = averaged[hidden] >= np.mean([rule(labels[o], own[o]) for o in others], axis=0)
+    return predicted
+
+
+def decide_strictly(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:
+    """Decide by one model; its thresholds come from models that had not seen the hidden fold either."""
+    predicted = np.zeros(labels.shape, dtype=bool)
+    for fold, own in _members(draw):
+        hidden = draw.assigned == fold
+        predicted[hidden] = draw.scores[hidden] >= rule(labels[~hidden], own[~hidden])
+    return predicted
+
+
+def _members(draw: Draw):
+    """Yield each fold with the scores of the others by models that saw neither it nor the post."""
+    if draw.members is None:
+        raise ValueError("this draw has no ensemble; train without each pair of folds as well")
+    yield from zip(np.unique(draw.assigned), draw.members, strict=True)

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from helpers.multilabel import cross_fitting, ensembles, folds, rules
+from helpers.multilabel import cross_fitting, folds, rules
 from helpers.multilabel.draws import Draw
 from helpers.multilabel.scores import macro_f1
 from helpers.multilabel.thresholds import best_f1_threshold
 
 WAYS = (
     cross_fitting.decide,
-    ensembles.decide_by_own_thresholds,
-    ensembles.decide_by_mean_threshold,
-    ensembles.decide_strictly,
+    cross_fitting.decide_by_own_thresholds,
+    cross_fitting.decide_by_mean_threshold,
+    cross_fitting.decide_strictly,
 )
 
 
@@ -35,7 +35,7 @@ def planted():
 
 def test_the_mean_of_thresholds_by_hand(planted):
     labels, draw = planted
-    predicted = ensembles.decide_by_mean_threshold(rules.f1_optimum, labels, draw)
+    predicted = cross_fitting.decide_by_mean_threshold(rules.f1_optimum, labels, draw)
     hidden = draw.assigned == 0
     parts = [draw.assigned == j for j in (1, 2, 3, 4)]
     cuts = [best_f1_threshold(labels[own, 1], draw.members[0][own, 1])[0] for own in parts]
@@ -46,10 +46,10 @@ def test_own_and_strict_thresholds_by_hand(planted):
     labels, draw = planted
     hidden = draw.assigned == 3
     own, _ = best_f1_threshold(labels[~hidden, 0], draw.averaged[~hidden, 0])
-    predicted = ensembles.decide_by_own_thresholds(rules.f1_optimum, labels, draw)
+    predicted = cross_fitting.decide_by_own_thresholds(rules.f1_optimum, labels, draw)
     assert (predicted[hidden, 0] == (draw.averaged[hidden, 0] >= own)).all()
     strict, _ = best_f1_threshold(labels[~hidden, 0], draw.members[3][~hidden, 0])
-    predicted = ensembles.decide_strictly(rules.f1_optimum, labels, draw)
+    predicted = cross_fitting.decide_strictly(rules.f1_optimum, labels, draw)
     assert (predicted[hidden, 0] == (draw.scores[hidden, 0] >= strict)).all()
 
 
@@ -66,11 +66,11 @@ def test_averaging_pays_when_the_members_err_apart(planted):
     labels, draw = planted
     averaged, alone = (
         macro_f1(labels, decide(rules.hybrid, labels, draw))
-        for decide in (ensembles.decide_by_own_thresholds, cross_fitting.decide)
+        for decide in (cross_fitting.decide_by_own_thresholds, cross_fitting.decide)
     )
     assert averaged > alone + 0.03
     scored = cross_fitting.validated(
-        partial(ensembles.decide_by_own_thresholds, rules.hybrid), labels, [draw]
+        partial(cross_fitting.decide_by_own_thresholds, rules.hybrid), labels, [draw]
     )
     assert scored.values == pytest.approx([100 * averaged])
 
