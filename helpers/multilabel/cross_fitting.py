@@ -2,8 +2,8 @@
 
 `cross_fit` fits a rule on one fold, as in the published study, and decides about the other folds; `decide`
 fits on the other folds and decides about one. `refit` and `validated` do so on every draw of the folds and
-again without each group of posts, ready to compare. The other `decide_…` are for fold ensembles, one model per
-fold, averaged on rows that none of them saw. `shifted_rows` plants another class balance. The rules
+again without each group of posts, ready to compare. The other `decide_…` are for fold ensembles, one model
+per fold, averaged on rows that none of them saw. `shifted_rows` plants another class balance. The rules
 themselves are in `rules`. Scores are points: macro-F1 × 100.
 """
 
