@@ -105,7 +105,8 @@ class Notebook:
         from IPython.core.interactiveshell import InteractiveShell
 
         matplotlib.use("agg")
-        self.shell, self.cells = InteractiveShell(), code_cells(path)
+        InteractiveShell.clear_instance()
+        self.shell, self.cells = InteractiveShell.instance(), code_cells(path)  # what `display` writes to
         parameters = yaml.safe_load((ROOT / "params" / "smoke" / f"{path.stem}.yaml").read_text()) or {}
         self.fixed: set[str] = set()  # parameters: choices, which do not turn round
         for cell in self.cells:
@@ -149,8 +150,11 @@ def words(text: str) -> str:
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_finding_changes_its_words_when_the_numbers_turn_round(path, tmp_path, monkeypatch):
+def test_a_finding_changes_its_words_when_the_numbers_turn_round(path, tmp_path, monkeypatch, request):
     monkeypatch.setenv("NUNCHI_OUT", str(tmp_path))
+    from IPython.core.interactiveshell import InteractiveShell
+
+    request.addfinalizer(InteractiveShell.clear_instance)
     notebook = Notebook(path, tmp_path)
     findings = [cell for cell in notebook.cells if states_a_finding(cell)]
     assert findings, "no cell is tagged as stating a finding"
