@@ -193,7 +193,8 @@ def test_every_smoke_report_answers_on_its_first_screen(offline, smoke):
                 on_first_screen(offline, one)
                 for one in ("h1", ".summary .verdict", ".headline li:not(.ticks)")
             ]
-            assert seen[:2] == [1, 1] and seen[2] >= 3, (report.parent.name, size, seen)
+            recorded = json.loads((report.parent / "metrics.json").read_text())["headline"]
+            assert seen[:2] == [1, 1] and seen[2] >= min(3, len(recorded)), (report.parent.name, size, seen)
 
 
 @pytest.mark.slow
