@@ -93,6 +93,8 @@ def test_every_baseline_knows_the_labels_of_the_data(own):
     assert probs.shape == (60, 3) and micro_f1(gold, probs.argmax(axis=1)) > 80
     found = slices.by_class(gold, [probs], names=own.labels)
     assert sorted(found["label"]) == sorted(own.labels)
+    assert found["rows"].tolist() == [gold.count(own.labels.index(label)) for label in found["label"]]
+    assert found["rows"].is_monotonic_decreasing
 
 
 def test_scores_are_those_of_the_saved_logits(splits, tmp_path):
