@@ -22,6 +22,8 @@ COMMANDS = {
     "readme": ("helpers.claims.commands", "record results and make README's tables from them"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
+    "predict": ("helpers.prediction.commands", "predict new rows with models that a notebook kept"),
+    "export": ("helpers.prediction.commands", "write a kept model for plain transformers"),
     "score": ("helpers.entries", "score what was handed in, as the notebooks do"),
     "import": ("helpers.corpora.commands", "make a data folder from files of other tools"),
 }

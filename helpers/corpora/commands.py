@@ -53,13 +53,7 @@ def import_(parser: ArgumentParser) -> Callable[[Namespace], int]:
 def _import(options: Namespace) -> int:
     from helpers.corpora import imports
 
-    fields = dict(pair.partition("=")[::2] for pair in options.map)
-    for name, theirs in fields.items():
-        if name not in imports.MAPPED or not theirs:
-            raise ValueError(
-                f"--map takes NAME=FIELD with NAME out of {', '.join(imports.MAPPED)}; got {name!r}"
-            )
-    imported = imports.read(options.files, options.task, fields)
+    imported = imports.read(options.files, options.task, imports.mapped(options.map))
     imports.write(imported, options.to)
     print(f"{options.to}: {imports.shown(imported)}")
     return 0

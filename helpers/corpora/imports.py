@@ -61,6 +61,15 @@ def read(names: Sequence[str], task: str, fields: Mapping[str, str]) -> Imported
     return Imported(task, rows, schema, said)
 
 
+def mapped(pairs: Sequence[str]) -> dict[str, str]:
+    """Return the fields that `--map` names: ours to theirs."""
+    fields = dict(pair.partition("=")[::2] for pair in pairs)
+    for name, theirs in fields.items():
+        if name not in MAPPED or not theirs:
+            raise ValueError(f"--map takes NAME=FIELD with NAME out of {', '.join(MAPPED)}; got {name!r}")
+    return fields
+
+
 def unlabelled(path: Path, task: str, fields: Mapping[str, str]) -> list[Row]:
     """Read every record of a file for prediction, in its order; labels are not looked at.
 

@@ -140,7 +140,7 @@ def train_tagger(
 
     `settings` are those of a TaggerConfig. `predictions.npz` holds tag ids per character as
     `<part>_<system>`, for the SYSTEMS and for every epoch, and for ENSEMBLED systems logits per token.
-    `model/` holds the SWA weights, or else the last ones.
+    `model/` holds the SWA weights, or else the last ones, and the tokenizer.
     """
     from helpers.learning import averaging, loop
 
@@ -161,6 +161,7 @@ def train_tagger(
     _write_predictions(folder, model, _readings(model, observers, score), data)
     with averaging.applied(model, observers["swa"].weights() if observers else {}):
         model.save_pretrained(folder / "model")
+    data.tokenizer.save_pretrained(folder / "model")
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "examples_per_second": result.examples_per_second,

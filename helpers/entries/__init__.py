@@ -102,17 +102,19 @@ def write(path: Path, ids: Sequence[str], columns: Columns, *, sample: Path | No
     return path
 
 
-def write_klue(path: Path, rows: "Dataset", predicted: Sequence) -> Path:
+def write_klue(path: Path, rows: "Dataset | Sequence[Mapping]", predicted: Sequence) -> Path:
     """Write rows with predicted labels as KLUE's dev file has them: relations as JSON, tags as TSV.
 
     `predicted` holds names: a label per row, or a list of tags per row, one a character.
     """
     if len(predicted) != len(rows):
         raise ValueError(f"{len(rows)} rows but {len(predicted)} predictions; predict the same rows")
-    if "tokens" in rows.column_names:
+    if not len(rows):
+        raise ValueError("no rows to write")
+    if "tokens" in rows[0]:
         text = "".join(_block(row, tags) for row, tags in zip(rows, predicted, strict=True))
     else:
-        labelled = [row | {"label": str(label)} for row, label in zip(rows, predicted, strict=True)]
+        labelled = [{**row, "label": str(label)} for row, label in zip(rows, predicted, strict=True)]
         text = json.dumps(labelled, ensure_ascii=False, indent=1)
     path.write_text(text, encoding="utf-8")
     return path

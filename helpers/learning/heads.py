@@ -1,7 +1,8 @@
 """One classifier for all tasks: any encoder, a pooling, a linear head, a loss per target.
 
 Sequence and multi-label heads pool the states first; token heads do not. Saved with `save_pretrained`:
-safetensors and a config with `id2label`, nothing else. The encoders come from `models`.
+safetensors and a config with `id2label`, nothing else. Importing this module lets transformers' Auto classes
+load such a folder. The encoders come from `encoders`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +11,14 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 from transformers.configuration_utils import SubConfigSpec
 from transformers.modeling_outputs import SequenceClassifierOutput
 
@@ -174,3 +182,8 @@ def _weights(
     if len(weights) != len(labels):
         raise ValueError(f"class_weights has {len(weights)} values for {len(labels)} labels")
     return [float(weight) for weight in weights]
+
+
+AutoConfig.register(ClassifierConfig.model_type, ClassifierConfig, exist_ok=True)
+for _auto in (AutoModel, AutoModelForSequenceClassification, AutoModelForTokenClassification):
+    _auto.register(ClassifierConfig, Classifier, exist_ok=True)
