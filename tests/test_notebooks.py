@@ -10,6 +10,7 @@ import sys
 import nbformat
 import pytest
 
+from helpers import values
 from helpers.batch import markup, parameters, plans
 from tests.conftest import ROOT
 
@@ -120,6 +121,18 @@ def test_it_ends_with_the_record_under_its_own_name(path):
 
 
 @each
+def test_its_setup_checks_the_parameters_whoever_set_them(path):
+    setup = [call for call in calls(path) if ast.unparse(call) == "records.environment(globals())"]
+    assert len(setup) == 1
+    namespace = {}
+    exec(parameters.tagged(parameters.load_notebook(path), "parameters")[0]["source"], namespace)
+    values.check(namespace)
+    namespace["data"] = 7
+    with pytest.raises(ValueError, match="data must be str, got int 7"):
+        values.check(namespace)
+
+
+@each
 def test_its_cells_have_ids_of_their_own(path):
     ids = [cell["id"] for cell in cells(path)]
     assert len(set(ids)) == len(ids)
@@ -189,6 +202,17 @@ class TestSmokeRuns:
         for name in ("01_eda", "template"):
             again = (tmp_path / "smoke" / name / "metrics.json").read_bytes()
             assert again == (smoke[1] / name / "metrics.json").read_bytes()
+
+
+def test_plain_papermill_refuses_what_the_runner_would_refuse(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUNCHI_OUT", str(tmp_path / "out"))
+    source = str(ROOT / "notebooks" / "template.ipynb")
+    wrong = ["-p", "train_rows", "[1]", "-p", "train_rwos", "3"]
+    command = [sys.executable, "-m", "papermill", source, "out.ipynb", *wrong]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode != 0 and not (tmp_path / "out").exists()
+    assert "unknown parameter 'train_rwos'; did you mean 'train_rows'?" in done.stderr
+    assert "train_rows must be int, got text '[1]'" in done.stderr
 
 
 def test_plain_papermill_runs_the_template_from_any_directory(tmp_path, monkeypatch):
