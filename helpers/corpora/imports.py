@@ -24,7 +24,8 @@ SPLITS = {"train": "train", "training": "train", "test": "test"} | dict.fromkeys
     ("dev", "valid", "validation", "val", "eval"), "dev"
 )
 MAPPED = ("text", "label", "id", "title", "lang", "trigger_words", "subject", "object", "none")
-READERS = {**files.READERS, ".tsv": files.read_tsv, ".txt": files.read_tsv}
+TABLES = {".csv": files.read_csv, ".tsv": files.read_tsv, ".txt": files.read_tsv}
+READERS = {**files.READERS, **TABLES}
 SHOWN = 20  # labels
 UNDIVIDED = {
     "entities": "the loaders hold out a fifth of the sentences",
@@ -160,6 +161,8 @@ def _records(path: Path, task: str, fields: Mapping[str, str]) -> list[Row]:
     if path.suffix == ".json":
         named = [fields["text"]] if "text" in fields else [*foreign.TEXT, *foreign.TOKENS, "data"]
         return list(_nested(files.read_anything(path), named))
+    if path.suffix in TABLES and fields.get("text", "").isdigit():
+        return TABLES[path.suffix](path, header=False)
     return READERS[path.suffix](path)
 
 
