@@ -142,7 +142,7 @@ def _score(options: Namespace) -> int:
 
 
 def scored(entry: Path, gold: Path) -> dict[str, float]:
-    """Return the scores of an entry by name."""
+    """Return the scores of an entry by name, all × 100."""
     if not entry.is_file() or not gold.is_file():
         raise ValueError(f"no such file: {gold if entry.is_file() else entry}")
     if entry.suffix == ".tsv":
@@ -202,7 +202,7 @@ def _score_classes(rows: list[dict], posts: "Dataset", entry: Path) -> dict[str,
         )
     kept = _matched(rows, posts["id"][:])
     cells = [[_flag(row[name], f"id {_id(row)}, {name}") for name in names] for row in kept]
-    return {"macro-F1": macro_f1(indicators(posts["techniques"][:], names), np.array(cells))}
+    return {"macro-F1": 100 * macro_f1(indicators(posts["techniques"][:], names), np.array(cells))}
 
 
 def _score_spans(rows: list[dict], posts: "Dataset", entry: Path) -> dict[str, float]:
@@ -214,7 +214,7 @@ def _score_spans(rows: list[dict], posts: "Dataset", entry: Path) -> dict[str, f
     said = [[tuple(span) for span in _list(row["trigger_words"], f"id {_id(row)}")] for row in kept]
     post, gold = characters(texts, posts["trigger_words"][:], everywhere)
     _, found = characters(texts, said, everywhere)
-    return {"character F1": float(f1(char_counts(gold, found, post=post).sum(axis=0)))}
+    return {"character F1": 100 * float(f1(char_counts(gold, found, post=post).sum(axis=0)))}
 
 
 def _order(names: Sequence[str]) -> Sequence[str]:
