@@ -1,5 +1,6 @@
 """Model cards: what a kept model is, what it was measured on, and how to use it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,11 +25,11 @@ class Card:
     trained_on: int  # rows
     scored_on: str  # which rows the figures are of
     metric: str
-    own: float  # the score of this very model
     level: Interval  # of models trained alike, over rows and seeds
     seeds: Sequence[int]
     notebook: str
     verdict: str
+    own: float = math.nan  # the score of this very model
 
     def text(self, recipe: Recipe, *, name: str) -> str:
         """Return the card: Markdown with the header that the hub reads."""

@@ -31,10 +31,10 @@ class Member(NamedTuple):
     name: str
 
 
-def keep(notebook: str, name: str, run: str | Path, recipe: Recipe, card: Card) -> dict[str, Any]:
+def keep(name: str, run: str | Path, recipe: Recipe, card: Card) -> dict[str, Any]:
     """Keep the model of a run beside the notebook's record; return a row to show and to record."""
     slug = re.sub(r"[^\w.-]+", "-", name).strip("-")
-    target = records.folder(notebook) / "models" / slug
+    target = records.folder(card.notebook) / "models" / slug
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(Path(run) / "model", target)
     _name_labels(target, recipe)

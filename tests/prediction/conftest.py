@@ -15,7 +15,10 @@ from helpers.entities.experiment import Part, TaggerConfig, encode_parts, train_
 from helpers.entities.voting import fit_temperature
 from helpers.multilabel import experiment, rules, span_experiment, spans
 from helpers.multilabel.scores import indicators, macro_f1
-from helpers.prediction import cards, folders, recipes
+from helpers.prediction import cards, folders
+from helpers.prediction import posts as posts_recipes
+from helpers.prediction.entities import recipe as entities_recipe
+from helpers.prediction.relations import recipe as relations_recipe
 from helpers.relations.data import load_splits
 from helpers.relations.experiment import RelationConfig, load_logits, train_and_score
 from helpers.statistics import Interval, f1
@@ -47,7 +50,7 @@ def keep(tmp_path_factory):
     def keep(name, run, recipe, metric, own):
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("NUNCHI_OUT", str(out))
-            row = folders.keep("03_markers", name, run, recipe, card(metric, own))
+            row = folders.keep(name, run, recipe, card(metric, own))
         assert row == {"folder": f"models/{name}", "task": recipe.task, "metric": metric, "score": own}
         return out / row["folder"]
 
@@ -64,7 +67,7 @@ def relations(tmp_path_factory, keep):
         tokenizer="train:wordpiece", vocabulary_size=300, hidden=32, epochs=4, peak_lr=1e-2, keep_model=True
     )
     result = train_and_score(splits=splits, folder=run, **asdict(config))
-    recipe = recipes.relations(run, config, splits, data=str(data))
+    recipe = relations_recipe(run, config, splits, data=str(data))
     folder = keep("relations", run, recipe, "micro-F1", result["micro_f1"])
     return Kept(folder, data / "dev.jsonl", result["micro_f1"], load_logits(run), splits.dev["sentence"][:])
 
@@ -94,7 +97,7 @@ def taggers(tmp_path_factory, keep) -> list[Kept]:
             )
             temperature = fit_temperature(arrays["valid_swa_logits"], encoding.parts["valid"].labels)
         own = scored.figures()["entity F1"]
-        recipe = recipes.entities(encoding, temperature=temperature)
+        recipe = entities_recipe(encoding, temperature=temperature)
         folder = keep(tagger.encoder, run, recipe, "entity F1", own)
         found.append(Kept(folder, data / "dev.jsonl", own, scored.tags, parts["dev"].sentences))
     return found
@@ -117,9 +120,9 @@ def posts(tmp_path_factory, keep):
     )
     predict, _ = experiment.fit_network(texts[0][:110], labels[0][:110], NETWORK, seed=0, folder=run)
     rule = partial(rules.hybrid, weight=0.5)
-    recipe = recipes.multilabel(NETWORK, names, labels[0][110:], predict(texts[0][110:]), rule=rule)
+    recipe = posts_recipes.recipe(NETWORK, names, labels[0][110:], predict(texts[0][110:]), rule=rule)
     said = predict(texts[1])
-    own = macro_f1(labels[1], said >= np.array(recipe.thresholds))
+    own = 100 * macro_f1(labels[1], said >= np.array(recipe.thresholds))
     folder = keep("posts", run, recipe, "macro-F1", own)
     return Kept(folder, data / "dev.jsonl", own, said, texts[1])
 
@@ -139,9 +142,9 @@ def triggers(tmp_path_factory, keep):
     predict, _ = span_experiment.fit_tagger(texts[0][:70], marked[0][:70], network, seed=0, folder=run)
     _, trigger = spans.characters(texts[0], marked[0], np.arange(70, 100))
     tuned = np.concatenate(predict(texts[0][70:])).astype(np.float32)
-    recipe = recipes.spans(network, trigger, tuned)
+    recipe = posts_recipes.span_recipe(network, trigger, tuned)
     post, gold = spans.characters(texts[1], marked[1], np.arange(30))
     said = np.concatenate(predict(texts[1])).astype(np.float32)
-    own = float(f1(spans.char_counts(gold, said >= recipe.thresholds[0], post=post).sum(axis=0)))
+    own = 100 * float(f1(spans.char_counts(gold, said >= recipe.thresholds[0], post=post).sum(axis=0)))
     folder = keep("triggers", run, recipe, "character F1", own)
     return Kept(folder, data / "dev.jsonl", own, said, texts[1])
