@@ -74,7 +74,8 @@ RANGES = {
     "margin": Range(0, 100),
 }
 
-MAPPINGS = ("pretraining", "backbone_pretraining", "ngrams", "encoder", "decoder", "tagger")  # parameters whose keys have ranges
+# Parameters whose keys have ranges.
+MAPPINGS = ("pretraining", "backbone_pretraining", "ngrams", "encoder", "decoder", "tagger")
 
 
 def check(values: Mapping[str, Any]) -> None:
