@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.statistics import Score
 from helpers.text.alignment import compatibility_jamo
 from helpers.text.morphemes import kiwi
 
@@ -60,6 +61,16 @@ def perturb(text: str, kind: str, *, rng: np.random.Generator, rate: float = 0.1
     if kind == "spaces inserted":
         return rewritten(text, {}, before=dict.fromkeys(chosen, " "))
     return rewritten(text, {place: _changed(text[place], kind, rng) for place in chosen})
+
+
+def lost(score: Score, width: int) -> Score:
+    """Make a score of sums (…, width × blocks): that of the first block minus the mean of the others."""
+
+    def gap(sums: np.ndarray) -> np.ndarray:
+        found = score(sums.reshape(*sums.shape[:-1], -1, width))
+        return found[..., 0] - found[..., 1:].mean(axis=-1)
+
+    return gap
 
 
 def rewritten(text: str, changes: Mapping[int, str], *, before: Mapping[int, str] = {}) -> Perturbed:

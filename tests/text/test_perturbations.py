@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers import corpora
+from helpers.statistics import ratio
 from helpers.text import perturbations
 from helpers.text.perturbations import KINDS, perturb, rewritten
 
@@ -109,6 +110,11 @@ def test_the_same_seed_gives_the_same_text_and_the_rate_is_kept():
         ]
         hit = sum(len(text) - len(some) for text, some in zip(texts, kept, strict=True))
         assert hit / eligible == pytest.approx(0.2, abs=0.02)
+
+
+def test_what_is_lost_is_the_first_score_minus_the_mean_of_the_others():
+    sums = np.array([[8.0, 10, 4, 10, 6, 10], [1, 1, 1, 1, 1, 1]])
+    assert perturbations.lost(ratio, 2)(sums).tolist() == [pytest.approx(0.8 - 0.5), 0]
 
 
 def test_bad_requests_are_refused():
