@@ -8,15 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from helpers.corpora.labels import NO_RELATION, RELATIONS
+from helpers.relations.comparison import gain
 from helpers.relations.scores import relation_counts
 from helpers.sample_world.particles import FORMS, particle
+from helpers.statistics import compare, estimate, share
 from helpers.text.perturbations import Perturbed, perturb, rewritten
+
+Reader = Callable[[Sequence[dict]], np.ndarray]
+"""A trained model: rows in, logits (n, labels) out."""
 
 ENTITIES = ("subject_entity", "object_entity")
 OTHER_NAMES, NO_NAMES, EXCHANGED = CHANGES = ("other names", "no names", "roles exchanged")
 BLANK = "○"  # for each character of a name
+FEWEST = 30  # rows that a change needs before its figures say anything
 _TWINS = (
     ("org:members", "org:member_of"),
     ("per:parents", "per:children"),
@@ -42,6 +49,7 @@ class Rewritten(NamedTuple):
 class Answers(NamedTuple):
     """What several runs of a system say before and after a change, on the rows that could be changed."""
 
+    rows: np.ndarray  # (rows,) their positions
     before: np.ndarray  # (seeds, rows, 3) the sums behind micro-F1
     after: np.ndarray  # (seeds, rows, 3)
     consistent: np.ndarray  # (seeds, rows, 2) answers that follow the change, answers that could
@@ -92,31 +100,89 @@ def rewrite(
 
 
 def answers(
-    readers: Sequence[Callable[[Sequence[dict]], np.ndarray]],
-    rows: Sequence[dict],
-    change: str,
-    *,
-    names: Sequence[str] = RELATIONS,
-    seed: int = 0,
+    readers: Sequence[Reader], rows: Sequence[dict], new: Rewritten, *, inverse: np.ndarray
 ) -> Answers:
-    """Ask several runs, `reader(rows) -> logits (n, labels)`, before and after a change.
+    """Ask several runs about rows before and after they were rewritten.
 
-    Of the answers that name a relation, those that stay are consistent, or, where the roles are exchanged,
-    those that become their own inverse; answers without a known inverse are not counted then.
+    `inverse: (labels,)` is what each answer should become. Of the answers that name a relation, those that do
+    so are consistent; answers that have none (-1) are not counted.
     """
-    new = rewrite(rows, change, names=names, seed=seed)
     old = [rows[i] for i in new.kept]
-    if not old:
-        raise ValueError(f"no row of {len(rows)} can be rewritten ({change}); take more rows")
-    inverse = _inverse_ids(names) if change == EXCHANGED else np.arange(len(names))
+    gold = [[row["label"] for row in some] for some in (old, new.rows)]
     stats = []
     for reader in readers:
         before, after = (reader(some).argmax(axis=1) for some in (old, new.rows))
         could = (inverse[before] >= 0) & (before != NO_RELATION)
         follows = np.stack([could & (inverse[before] == after), could], axis=-1)
-        gold = [[row["label"] for row in some] for some in (old, new.rows)]
         stats.append((relation_counts(gold[0], before), relation_counts(gold[1], after), follows))
-    return Answers(*(np.stack(some).astype(float) for some in zip(*stats, strict=True)))
+    return Answers(new.kept, *(np.stack(some).astype(float) for some in zip(*stats, strict=True)))
+
+
+def study(
+    readers: Mapping[str, Sequence[Reader]],
+    rows: Sequence[dict],
+    *,
+    names: Sequence[str] = RELATIONS,
+    most: int = 300,
+    seed: int = 0,
+) -> dict[str, dict[str, Answers]]:
+    """Ask all runs of all systems about each of CHANGES, on at most `most` rows that can be changed so.
+
+    A change that fewer than FEWEST rows allow is left out: labels of other data may have no known inverse.
+    """
+    found = {}
+    for change in CHANGES:
+        new = rewrite(rows, change, names=names, seed=seed)
+        new = Rewritten(new.rows[:most], new.kept[:most])
+        if len(new.rows) >= FEWEST:
+            inverse = inverse_ids(names) if change == EXCHANGED else np.arange(len(names))
+            found[change] = {
+                name: answers(some, rows, new, inverse=inverse) for name, some in readers.items()
+            }
+    return found
+
+
+def effects(
+    found: Mapping[str, Mapping[str, Answers]], *, clusters: Sequence, margin: float | None = None
+) -> pd.DataFrame:
+    """Tabulate what each change does to each system, and to the lead of the first system over the second.
+
+    `difference` is micro-F1 after minus before; that of the lead says how much of it the change takes or
+    adds. Other columns as in `statistics.compare`; p-values are corrected within a change. `clusters` are
+    those of all rows that were given to `study`.
+    """
+    frames = []
+    for change, by_system in found.items():
+        (first, a), (second, b) = list(by_system.items())[:2]
+        groups, nothing = [clusters[i] for i in a.rows], np.zeros_like(a.before)
+        blocks = {name: [one.after, one.before, nothing, nothing] for name, one in by_system.items()} | {
+            f"{first} − {second}": [a.after, a.before, b.after, b.before]
+        }
+        sums = {name: np.concatenate(some, axis=-1) for name, some in blocks.items()}
+        sums["unchanged"] = np.concatenate([nothing] * 4, axis=-1)
+        frame = compare(sums, _gap, reference="unchanged", clusters=groups, margin=margin)
+        after = {name: np.concatenate([*some[::2]], axis=-1) for name, some in blocks.items()}
+        before = {name: np.concatenate([*some[1::2]], axis=-1) for name, some in blocks.items()}
+        for at, (column, level) in enumerate({"before": before, "after": after}.items(), 1):
+            values = [estimate(level[name], gain, clusters=groups).interval() for name in frame["system"]]
+            frame.insert(at, column, values)
+        agree = {name: share(one.consistent, clusters=groups).scaled(100) for name, one in by_system.items()}
+        frame.insert(1, "consistent, %", [agree.get(name) for name in frame["system"]])
+        frame.insert(0, "rows", len(groups))
+        frame.insert(0, "change", change)
+        frames.append(frame.drop(columns="than"))
+    return pd.concat(frames, ignore_index=True)
+
+
+def inverse_ids(names: Sequence[str]) -> np.ndarray:
+    """Give each label id that of its inverse, -1 where none is known: (labels,)."""
+    at = {name: i for i, name in enumerate(names)}
+    return np.array([at.get(INVERSES.get(name, ""), -1) for name in names])
+
+
+def _gap(sums: np.ndarray) -> np.ndarray:
+    """Turn sums (…, 12), after and before of a system and of its control, into the difference of changes."""
+    return gain(sums[..., :6]) - gain(sums[..., 6:])
 
 
 def _words(rows: Sequence[dict]) -> Mapping[str, list[str]]:
@@ -162,13 +228,7 @@ def _agreeing(sentence: str, end: int, word: str) -> dict[int, str]:
 
 
 def _exchanged(row: dict, names: Sequence[str]) -> dict | None:
-    inverse = _inverse_ids(names)[row["label"]]
+    inverse = inverse_ids(names)[row["label"]]
     if inverse < 0:
         return None
     return row | {ENTITIES[0]: row[ENTITIES[1]], ENTITIES[1]: row[ENTITIES[0]], "label": int(inverse)}
-
-
-def _inverse_ids(names: Sequence[str]) -> np.ndarray:
-    """Give each label id that of its inverse, -1 where none is known: (labels,)."""
-    at = {name: i for i, name in enumerate(names)}
-    return np.array([at.get(INVERSES.get(name, ""), -1) for name in names])

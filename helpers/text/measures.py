@@ -172,14 +172,17 @@ def predictors(measured: pd.DataFrame, score: Sequence[float]) -> pd.DataFrame:
 
     `spearman` has Bonett and Wright's interval on Fisher's scale, from FEWEST tokenizers on: fewer give none.
     `error` is the root mean square error of a straight line that predicts each tokenizer from the others,
-    `error of the mean` that of their mean: a measure that predicts is below it. A measure that is the same
-    for all tokenizers predicts nothing and is left out. `p_holm` is corrected over the measures.
+    `error of the mean` that of their mean: a measure that predicts is below it; three tokenizers or fewer
+    have neither. A measure that is the same for all tokenizers predicts nothing and is left out. `p_holm` is
+    corrected over the measures.
     """
     from scipy.stats import spearmanr
 
     y = np.asarray(score, dtype=float)
-    if len(measured) != len(y) or len(y) < 4 or np.ptp(y) == 0:
-        raise ValueError(f"expected 4 or more tokenizers and as many scores that differ, got {len(y)} scores")
+    if len(measured) != len(y) or len(y) < 2 or np.ptp(y) == 0:
+        raise ValueError(
+            f"{len(measured)} tokenizers, {len(y)} scores: expected as many, and that they differ"
+        )
     usual = _left_out_error(np.zeros(len(y)), y)
     rows = []
     for name in measured.columns:
@@ -187,7 +190,12 @@ def predictors(measured: pd.DataFrame, score: Sequence[float]) -> pd.DataFrame:
         if np.ptp(x) == 0:
             continue
         rho, p = (float(value) for value in spearmanr(x, y))
-        row = {"measure": name, "tokenizers": len(y), "spearman": _ranked(rho, len(y)), "p": p}
+        row = {
+            "measure": name,
+            "tokenizers": len(y),
+            "spearman": _ranked(rho, len(y)),
+            "p": p if len(y) > 2 else 1.0,
+        }
         rows.append(row | {"error": _left_out_error(x, y), "error of the mean": usual})
     frame = pd.DataFrame(rows)
     frame.insert(4, "p_holm", holm(frame["p"]))
@@ -207,6 +215,8 @@ def _ranked(rho: float, n: int) -> Interval:
 
 def _left_out_error(x: np.ndarray, y: np.ndarray) -> float:
     """Return the error of predicting each y from a least-squares line through the other points."""
+    if len(y) < 4:
+        return float("nan")
     centred = x - x.mean()
     design = np.column_stack([np.ones(len(x)), centred]) if np.ptp(x) else np.ones((len(x), 1))
     hat = design @ np.linalg.pinv(design)

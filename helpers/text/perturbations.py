@@ -63,12 +63,12 @@ def perturb(text: str, kind: str, *, rng: np.random.Generator, rate: float = 0.1
     return rewritten(text, {place: _changed(text[place], kind, rng) for place in chosen})
 
 
-def lost(score: Score, width: int) -> Score:
-    """Make a score of sums (…, width × blocks): that of the first block minus the mean of the others."""
+def change(score: Score, width: int) -> Score:
+    """Make a score of sums (…, width × blocks): the mean of all blocks but the first, minus the first."""
 
     def gap(sums: np.ndarray) -> np.ndarray:
         found = score(sums.reshape(*sums.shape[:-1], -1, width))
-        return found[..., 0] - found[..., 1:].mean(axis=-1)
+        return found[..., 1:].mean(axis=-1) - found[..., 0]
 
     return gap
 

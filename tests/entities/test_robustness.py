@@ -11,7 +11,7 @@ from helpers.entities import errors, robustness
 from helpers.entities.experiment import Part
 from helpers.entities.scores import entity_counts, entity_score
 from helpers.entities.tags import encode
-from helpers.text.perturbations import KINDS, lost
+from helpers.text.perturbations import KINDS, change
 
 
 @pytest.fixture(scope="module")
@@ -82,8 +82,8 @@ def test_a_tagger_that_knows_spellings_loses_what_is_respelled_and_nothing_else(
     hangul = counts["NFD"][0, :, person]
     assert hangul.sum() == 0
     both = np.concatenate([counts["plain"], counts["typos"], counts["NFD"]], axis=-1)
-    mean = statistics.estimate(both, lost(entity_score, 18)).value
-    assert mean == pytest.approx((drop["typos"].value + drop["NFD"].value) / 2)
+    mean = statistics.estimate(both, change(entity_score, 18)).value
+    assert -mean == pytest.approx((drop["typos"].value + drop["NFD"].value) / 2)
 
 
 def test_kept_models_tag_again_what_they_tagged(runs, sample, sample_encodings, predictions):

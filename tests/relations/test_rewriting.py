@@ -1,14 +1,12 @@
 """Rewritten rows by hand, entities that follow the text, and models whose reading is known."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers import corpora, statistics
+from helpers import corpora
 from helpers.corpora.labels import RELATIONS
 from helpers.relations import rewriting
-from helpers.relations.scores import f1_of_counts
 from helpers.text.perturbations import KINDS
 from tests.relations.test_slices import logits
 
@@ -56,8 +54,11 @@ def test_inverses_undo_themselves_and_are_labels():
 
 def test_labels_of_other_data_have_no_known_inverse():
     assert not rewriting.rewrite(ROWS, "roles exchanged", names=[f"r{i}" for i in range(30)]).rows
-    with pytest.raises(ValueError, match="no row of 3"):
-        rewriting.answers([lambda rows: logits([0] * len(rows))], ROWS, "roles exchanged", names=["a"] * 30)
+    rows = list(corpora.load_relations("sample", "dev", rows=60))
+    found = rewriting.study(
+        {"one": [lambda some: logits([0] * len(some))]}, rows, names=[f"r{i}" for i in range(30)]
+    )
+    assert list(found) == ["other names", "no names"]
 
 
 def test_without_names_only_their_length_is_left():
@@ -110,16 +111,32 @@ def test_planted_reliance_shows_in_sign_and_size():
     def blind(some):
         return logits([by_pair.get((*words(one),), by_pair.get((*reversed(words(one)),), 0)) for one in some])
 
+    systems = {"context": [by_label] * 2, "names": [by_names] * 2, "blind": [blind] * 2}
+    found = rewriting.study(systems, rows)
+    table = rewriting.effects(found, clusters=[one["sentence"] for one in rows], margin=1.0)
+    table = table.set_index(["change", "system"])
     for change in ("other names", "no names"):
-        found = rewriting.answers([by_names, by_names], rows, change)
-        drop = statistics.contrast(found.after, found.before, f1_of_counts)
-        assert drop.value == -100 and found.consistent[..., 0].sum() == 0 < found.consistent[..., 1].sum()
-        found = rewriting.answers([by_label, by_label], rows, change)
-        assert statistics.contrast(found.after, found.before, f1_of_counts).value == 0
-        assert statistics.estimate(found.consistent).value == 1
-    found = rewriting.answers([by_label], rows, "roles exchanged")
-    assert found.consistent[..., 0].sum() == found.consistent[..., 1].sum() > 10
-    found = rewriting.answers([blind], rows, "roles exchanged")
-    labels = np.array([rows[i]["label"] for i in rewriting.rewrite(rows, "roles exchanged").kept])
-    symmetric = np.array([rewriting.INVERSES[RELATIONS[one]] == RELATIONS[one] for one in labels])
-    assert np.array_equal(found.consistent[0, :, 0], symmetric)  # right only where direction does not matter
+        agree, gap = table.loc[change]["consistent, %"], table.loc[change]["difference"]
+        assert agree["context"].value == 100 and agree["names"].value == 0
+        assert gap["context"].value == 0 and gap["names"].value == -100
+        assert gap["context − names"].value == 100  # the lead grows by what the other loses
+        assert table["decision"][change, "names"] == "worse"
+        assert table["decision"][change, "context"] == "equivalent"
+        assert (table.loc[change]["after"]["names"].value, table.loc[change]["before"]["names"].value) == (
+            0,
+            100,
+        )
+    exchanged = found["roles exchanged"]
+    labels = [RELATIONS[rows[i]["label"]] for i in exchanged["blind"].rows]
+    symmetric = [rewriting.INVERSES[name] == name for name in labels]
+    assert np.array_equal(
+        exchanged["blind"].consistent[0, :, 0], symmetric
+    )  # direction does not matter there
+    assert table["consistent, %"]["roles exchanged", "context"].value == 100
+
+
+def test_at_most_so_many_rows_are_asked():
+    rows = list(corpora.load_relations("sample", "dev", rows=80))
+    asked = []
+    rewriting.study({"one": [lambda some: asked.append(len(some)) or logits([0] * len(some))]}, rows, most=40)
+    assert set(asked) == {40}

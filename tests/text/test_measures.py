@@ -185,9 +185,13 @@ def test_the_interval_of_a_rank_correlation_holds_the_truth():
     assert 0.93 <= held / 400 <= 0.99
 
 
-def test_too_few_tokenizers_are_refused():
-    with pytest.raises(ValueError, match="4 or more"):
-        predictors(pd.DataFrame({"x": [1.0, 2, 3]}), [1.0, 2, 3])
+def test_few_tokenizers_have_an_order_and_no_error_and_bad_scores_are_refused():
+    (row,) = predictors(pd.DataFrame({"x": [1.0, 2]}), [2.0, 1]).to_dict("records")
+    assert row["spearman"] == (-1, -1, 1) and row["p"] == 1 and np.isnan(row["error"])
+    with pytest.raises(ValueError, match="2 tokenizers, 3 scores"):
+        predictors(pd.DataFrame({"x": [1.0, 2]}), [1.0, 2, 3])
+    with pytest.raises(ValueError, match="that they differ"):
+        predictors(pd.DataFrame({"x": [1.0, 2]}), [1.0, 1])
 
 
 def test_characters_align_every_entity_and_morphemes_nearly_all():

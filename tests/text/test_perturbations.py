@@ -112,9 +112,9 @@ def test_the_same_seed_gives_the_same_text_and_the_rate_is_kept():
         assert hit / eligible == pytest.approx(0.2, abs=0.02)
 
 
-def test_what_is_lost_is_the_first_score_minus_the_mean_of_the_others():
+def test_a_change_is_the_mean_of_the_others_minus_the_first():
     sums = np.array([[8.0, 10, 4, 10, 6, 10], [1, 1, 1, 1, 1, 1]])
-    assert perturbations.lost(ratio, 2)(sums).tolist() == [pytest.approx(0.8 - 0.5), 0]
+    assert perturbations.change(ratio, 2)(sums).tolist() == [pytest.approx(0.5 - 0.8), 0]
 
 
 def test_bad_requests_are_refused():
