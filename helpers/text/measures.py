@@ -189,7 +189,7 @@ def predictors(measured: pd.DataFrame, score: Sequence[float]) -> pd.DataFrame:
         x = measured[name].to_numpy(dtype=float)
         if np.ptp(x) == 0:
             continue
-        rho, p = (float(value) for value in spearmanr(x, y))
+        rho, p = map(float, spearmanr(x, y)) if np.ptp(y) else (0.0, 1.0)
         row = {
             "measure": name,
             "tokenizers": len(y),

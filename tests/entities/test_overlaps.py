@@ -1,5 +1,6 @@
 """Four scores of one prediction: by hand, and as nervaluate has them."""
 
+import nervaluate
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -46,7 +47,6 @@ def sentences(draw):
 @given(st.lists(st.tuples(sentences(), sentences()), min_size=1, max_size=4))
 @settings(max_examples=150, deadline=None)
 def test_as_nervaluate_has_them(pairs):
-    nervaluate = pytest.importorskip("nervaluate")
     gold, pred = (list(some) for some in zip(*pairs, strict=True))
     theirs = nervaluate.Evaluator(gold, pred, tags=list(KINDS), loader="list").evaluate()["overall"]
     names = dict(zip(SCHEMES, ("strict", "exact", "partial", "ent_type"), strict=True))
