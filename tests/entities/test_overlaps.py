@@ -45,7 +45,7 @@ def sentences(draw):
 
 
 @given(st.lists(st.tuples(sentences(), sentences()), min_size=1, max_size=4))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_as_nervaluate_has_them(pairs):
     gold, pred = (list(some) for some in zip(*pairs, strict=True))
     theirs = nervaluate.Evaluator(gold, pred, tags=list(KINDS), loader="list").evaluate()["overall"]

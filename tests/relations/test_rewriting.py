@@ -85,7 +85,7 @@ def test_overlapping_entities_are_left_alone():
 
 
 @given(kind=st.sampled_from(KINDS), seed=st.integers(0, 30), rate=st.sampled_from([0.0, 0.3, 1.0]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_perturbed_rows_hold_their_entities(kind, seed, rate):
     rows = list(corpora.load_relations("sample", "dev", rows=12, seed=seed % 3))
     for old, new in zip(rows, rewriting.perturbed(rows, kind, seed=seed, rate=rate), strict=True):
@@ -101,6 +101,7 @@ def test_planted_reliance_shows_in_sign_and_size():
     """One model knows names, one reads the context, one cannot tell the roles apart."""
     rows = list(corpora.load_relations("sample", "dev", rows=300))
     by_pair = {(*words(one),): one["label"] for one in rows}
+    either = {frozenset(pair): label for pair, label in by_pair.items()}
 
     def by_names(some):
         return logits([by_pair.get((*words(one),), 0) for one in some])
@@ -109,7 +110,7 @@ def test_planted_reliance_shows_in_sign_and_size():
         return logits([one["label"] for one in some])
 
     def blind(some):
-        return logits([by_pair.get((*words(one),), by_pair.get((*reversed(words(one)),), 0)) for one in some])
+        return logits([either.get(frozenset(words(one)), 0) for one in some])
 
     systems = {"context": [by_label] * 2, "names": [by_names] * 2, "blind": [blind] * 2}
     found = rewriting.study(systems, rows)
@@ -126,12 +127,10 @@ def test_planted_reliance_shows_in_sign_and_size():
             0,
             100,
         )
-    exchanged = found["roles exchanged"]
-    labels = [RELATIONS[rows[i]["label"]] for i in exchanged["blind"].rows]
-    symmetric = [rewriting.INVERSES[name] == name for name in labels]
-    assert np.array_equal(
-        exchanged["blind"].consistent[0, :, 0], symmetric
-    )  # direction does not matter there
+    exchanged = found["roles exchanged"]["blind"]
+    said = [RELATIONS[either[frozenset(words(rows[i]))]] for i in exchanged.rows]
+    symmetric = [rewriting.INVERSES.get(name) == name for name in said]
+    assert np.array_equal(exchanged.consistent[0, :, 0], symmetric)  # direction does not matter there
     assert table["consistent, %"]["roles exchanged", "context"].value == 100
 
 

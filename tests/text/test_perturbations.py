@@ -45,7 +45,7 @@ def test_a_slip_hits_a_key_that_touches_and_stays_a_syllable():
 
 
 @given(text=TEXTS, kind=st.sampled_from(KINDS), seed=st.integers(0, 5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_known_inverses(text, kind, seed):
     new = all_of(text, kind, rate=0.5, seed=seed).text
     if kind.startswith("spaces"):
@@ -64,7 +64,7 @@ def test_known_inverses(text, kind, seed):
 
 
 @given(text=TEXTS, kind=st.sampled_from(KINDS), seed=st.integers(0, 5), data=st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_ranges_hold_what_their_characters_became(text, kind, seed, data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=5)))
     changed = all_of(text, kind, rate=0.5, seed=seed)
