@@ -1,10 +1,13 @@
 """A node of a real Ray cluster is killed in the middle of a sweep: the sweep ends with every row."""
 
+import os
 import signal
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
 
 from helpers.sweeps import cluster, sweep
@@ -25,10 +28,17 @@ def stepping(x, folder, place):
         (kept.parent / "new").write_text(str(step + 1))
         (kept.parent / "new").rename(kept)
         if step + 1 == HALF:
-            Path(place, f"{x}.{ray.get_runtime_context().get_node_id()}").touch()
+            Path(place, f"{x}.{ray.get_runtime_context().get_node_id()}.{os.getpid()}").touch()
             wait_for(Path(place, "go on").exists)
     (folder / "artefact").write_bytes(bytes([x]) * 200_000)
     return {"square": x * x, "resumed_from": start}
+
+
+def ended(process: int) -> bool:
+    try:
+        return psutil.Process(process).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
 
 
 def wait_for(condition):
@@ -69,7 +79,7 @@ def patient(look_up):
 
 @pytest.fixture
 def workers(limited, monkeypatch):
-    """A cluster of three nodes with a core each; the two that do not lead it, to be killed."""
+    """A cluster of three nodes, a core each: the names of two that do not lead it, and what kills them."""
     ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
@@ -82,7 +92,7 @@ def workers(limited, monkeypatch):
     except Exception as error:
         pytest.skip(f"Ray could not start a cluster on this machine in time: {error}")
     try:
-        yield [lambda node=node: cluster.remove_node(node, allow_graceful=False) for node in nodes]
+        yield [(node.node_id, partial(cluster.remove_node, node, allow_graceful=False)) for node in nodes]
     finally:
         ray.shutdown()
         cluster.shutdown()
@@ -93,15 +103,17 @@ def test_a_killed_node_costs_no_row(workers, tmp_path, monkeypatch, capsys):
     """From the start without a common disk, from the last checkpoint with one."""
     found = {}
     for common in (False, True):
-        place, running, kill = tmp_path / f"common {common}", len(workers) + 1, workers.pop()
+        place, running, (node, kill) = tmp_path / f"common {common}", len(workers) + 1, workers.pop()
         place.mkdir()
         monkeypatch.setenv("NUNCHI_CACHE", str(place / "cache"))
         if common:
             monkeypatch.setenv("NUNCHI_SHARED", str(place))
 
-        def kill_half_way(place=place, running=running, kill=kill):
+        def kill_half_way(place=place, running=running, node=node, kill=kill):
             wait_for(lambda: len(list(place.glob("?.*"))) == running)  # on every node
             kill()
+            (lost,) = place.glob(f"?.{node}.*")
+            wait_for(lambda: ended(int(lost.suffix[1:])))  # a worker outlives its node for a moment
             (place / "go on").touch()
 
         killer = threading.Thread(target=kill_half_way)
