@@ -10,9 +10,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-import yaml
 
-from helpers import records
+from helpers import pretrained
 from helpers.coreference.experiment import build_base
 from helpers.corpora import load_entities
 from helpers.entities.experiment import Part, TaggerConfig, encode_parts, train_tagger
@@ -76,23 +75,26 @@ def test_as_a_masked_lm_it_is_refused_before_anything_trains(published, tmp_path
     assert not (tmp_path / "run").exists()
 
 
-def test_backbones_of_the_paper_suite_bring_their_own_tokenizers(root):
-    """Notebook 02 as it stands, with the suite's parameters, and nothing trained."""
+def test_a_backbone_brings_its_own_tokenizer_unless_it_is_made_here(root):
+    """Notebook 02 as it stands, with a kind and a published model, and nothing trained."""
     notebook = json.loads((root / "notebooks" / "02_tokenizer_comparison.ipynb").read_text())
-    cells = {cell["id"]: "".join(cell["source"]) for cell in notebook["cells"]}
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    (cell,) = [cell for cell in cells if "bodies = {" in cell]
     planned = []
 
     def train(splits, configs, name):
         planned.extend(config for config in configs if name == "02-grid")
         return pd.DataFrame(index=range(len(configs)))
 
+    config = RelationConfig(tokenizer="train:bpe")
     space = {
-        "np": np, "replace": replace, "product": product, "records": records, "splits": None,
-        "RelationConfig": RelationConfig, "KINDS": encoders.KINDS, "results": SimpleNamespace(train=train),
+        "np": np, "replace": replace, "product": product, "pretrained": pretrained, "KINDS": encoders.KINDS,
+        "results": SimpleNamespace(train=train), "splits": None, "config": config, "tested": {"t": config},
+        "control": {}, "made": {}, "plain": "", "unmarked": "legacy", "tokenizers": ["t"], "seeds": [1],
+        "control_seeds": [2], "grid_lrs": [1e-4], "grid_batches": [8], "grid_epochs": 1, "patience": 1,
+        "backbones": ["bilstm", "klue/bert-base"], "backbone_tokenizer": "train:wordpiece",
     }  # fmt: skip
-    exec(cells["parameters"], space)
-    space |= yaml.safe_load((root / "params" / "paper" / "02_tokenizer_comparison.yaml").read_text())
-    exec(cells["config"], space)
-    exec(cells["train"], space)
-    assert {config.model for config in planned} == set(space["backbones"]) > {"klue/roberta-base"}
-    assert {config.tokenizer for config in planned} == {""}
+    exec(cell, space)
+    assert [(one.model, one.tokenizer) for one in planned] == [
+        ("bilstm", "train:wordpiece"), ("klue/bert-base", ""),
+    ]  # fmt: skip
