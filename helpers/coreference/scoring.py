@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from helpers.coreference import cloze, copying, legacy
 from helpers.coreference.checkpoints import composite, load_checkpoint
@@ -35,7 +36,7 @@ def evaluate_checkpoint(
     start = time.perf_counter()
     model, tokenizer = _loaded(checkpoint, device)
     seq_len = seq_len or cloze.sequence_length(model.config)
-    how = {"max_length": seq_len, "batch_tokens": batch_tokens}
+    how: dict[str, Any] = {"max_length": seq_len, "batch_tokens": batch_tokens}
     real = cloze.score_items(model, tokenizer, items, **how)
     real.to_csv(folder / "items.csv", index=False)
     found = {

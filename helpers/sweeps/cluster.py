@@ -114,8 +114,8 @@ def packed(job: Job, put: Callable[[Path], Any], held: Collection = ()) -> Job:
 
 def _on_all(path: Path) -> bool:
     """Say whether a path lies on the storage that all nodes share."""
-    common = os.environ.get("NUNCHI_SHARED")
-    return bool(common) and path.resolve().is_relative_to(Path(common).resolve())
+    common = os.environ.get("NUNCHI_SHARED", "")
+    return common != "" and path.resolve().is_relative_to(Path(common).resolve())
 
 
 def _put_once(ray) -> Callable[[Path], Any]:
