@@ -13,13 +13,11 @@ import math
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
-
-from helpers import values
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,15 +31,9 @@ EFFECT_FIELDS = ("than", "decision")  # of a figure that is a difference
 _OWN: set[Path] = set()  # scratch folders that this process has begun
 
 
-def environment(notebook: MutableMapping[str, Any] | None = None) -> pd.DataFrame:
-    """Return one row with the commit and the versions that matter, to show in a notebook's setup cell.
-
-    `records.environment(globals())` also checks the notebook's parameters: see `values.check`.
-    """
+def environment() -> pd.DataFrame:
+    """Return one row with the commit and the versions that matter, to show in a notebook's setup cell."""
     import pandas as pd
-
-    if notebook is not None:
-        values.check(notebook)
 
     return pd.DataFrame([{"commit": commit(), **versions()}], index=["this run"])
 

@@ -10,7 +10,7 @@ import sys
 import nbformat
 import pytest
 
-from helpers import values
+from helpers import settings
 from helpers.batch import markup, parameters, plans
 from tests.conftest import ROOT
 
@@ -57,6 +57,24 @@ def test_the_parameters_are_commented_literals_and_name_the_data(path):
     assert all(parameter.help for parameter in known.values())
     source = parameters.tagged(parameters.load_notebook(path), "parameters")[0]["source"]
     assert len(source.splitlines()) == len(known), "one parameter per line, nothing else"
+
+
+@each
+def test_every_number_has_a_range_that_a_cell_checks_before_anything_is_loaded(path):
+    """The runner checks before a kernel starts; this is for papermill and JupyterLab."""
+    known = parameters.declared(parameters.load_notebook(path))
+    numbers = {name for name, parameter in known.items() if re.search("int|float", parameter.type)}
+    numbers |= {
+        key
+        for parameter in known.values()
+        if parameter.type == "dict"
+        for key, value in parameter.default.items()
+        if isinstance(value, int | float)
+    }
+    assert numbers <= set(settings.RANGES)
+    assert {name for name, parameter in known.items() if parameter.type == "dict"} <= set(settings.MAPPINGS)
+    code = "\n".join(cell["source"] for cell in cells(path, "code"))
+    assert 0 < code.index("settings.check(globals())") < re.search(r"\bload_\w+\(|_genres\(", code).start()
 
 
 @each
@@ -121,15 +139,13 @@ def test_it_ends_with_the_record_under_its_own_name(path):
 
 
 @each
-def test_its_setup_checks_the_parameters_whoever_set_them(path):
-    setup = [call for call in calls(path) if ast.unparse(call) == "records.environment(globals())"]
-    assert len(setup) == 1
+def test_its_parameters_are_checked_against_their_annotations(path):
     namespace = {}
     exec(parameters.tagged(parameters.load_notebook(path), "parameters")[0]["source"], namespace)
-    values.check(namespace)
+    settings.check(namespace)
     namespace["data"] = 7
     with pytest.raises(ValueError, match="data must be str, got int 7"):
-        values.check(namespace)
+        settings.check(namespace)
 
 
 @each

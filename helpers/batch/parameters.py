@@ -2,7 +2,7 @@
 
 A notebook declares its parameters as typed literals in the one cell tagged `parameters`; a YAML file sets
 some of them anew. Everything is checked from the text alone, before any kernel starts, and every mistake is
-reported at once. Whether a value has its type is decided in `values`.
+reported at once. Whether a value has its type and its range is decided in `settings`.
 """
 
 from __future__ import annotations
@@ -16,11 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from helpers import values
-
-DEEPEST = 8  # levels of a parameter file
+from helpers import settings
 
 
 @dataclass(frozen=True)
@@ -39,14 +35,18 @@ def load_notebook(path: Path) -> dict:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         for cell in notebook["cells"]:
             cell["source"] = "".join(cell["source"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a notebook ({error}); open and save it in JupyterLab") from error
+            cell.setdefault("metadata", {}).get("tags")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a notebook ({error!s:.200}); open and save it in JupyterLab"
+        ) from error
     return notebook
 
 
 def tagged(notebook: Mapping, tag: str) -> list[dict]:
     """Return the cells that carry `tag`."""
-    return [cell for cell in notebook["cells"] if tag in cell.get("metadata", {}).get("tags", ())]
+    tags = ((cell, cell.get("metadata", {}).get("tags")) for cell in notebook["cells"])
+    return [cell for cell, given in tags if isinstance(given, list) and tag in given]
 
 
 def declared(notebook: Mapping) -> dict[str, Parameter]:
@@ -57,8 +57,8 @@ def declared(notebook: Mapping) -> dict[str, Parameter]:
     source = cells[0]["source"]
     try:
         statements = ast.parse(source).body
-    except SyntaxError as error:
-        raise ValueError(f"the parameters cell is not Python: {error}") from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"the parameters cell is not Python: {error!s:.200}") from error
     comments = _comments(source)
     return {p.name: p for p in (_parameter(s, comments.get(s.end_lineno, "")) for s in statements)}
 
@@ -66,11 +66,9 @@ def declared(notebook: Mapping) -> dict[str, Parameter]:
 def read(path: Path) -> dict[str, Any]:
     """Return the overrides in a YAML file; an empty file overrides nothing."""
     try:
-        text = path.read_text(encoding="utf-8")
-        _refuse_bombs(text)
-        content = yaml.load(text, Loader=_UniqueKeys)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"not readable as YAML: {' '.join(str(error).split()):.300}") from error
+        content = settings.read_yaml(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not readable as YAML: {error}") from error
     if content is None:
         return {}
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
@@ -78,31 +76,20 @@ def read(path: Path) -> dict[str, Any]:
     return content
 
 
-def _refuse_bombs(text: str) -> None:
-    """Refuse aliases, which a short file can multiply to gigabytes, and nesting that no parameter has."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            raise ValueError(f"*{event.anchor}: aliases are not supported; write the value out")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise ValueError(
-                f"more than {DEEPEST} levels of lists and mappings; parameters have two or three"
-            )
-
-
 def resolve(known: Mapping[str, Parameter], overrides: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return every parameter's value and the list of complaints about `overrides`, empty when they fit."""
-    resolved = {name: parameter.default for name, parameter in known.items()}
+    values = {name: parameter.default for name, parameter in known.items()}
     complaints = []
     for name, value in overrides.items():
         if name not in known:
-            complaints.append(f"unknown parameter {name!r}; {values.nearest(name, known)}")
+            complaints.append(
+                f"unknown parameter {name[: settings.SHOWN]!r}; {settings.nearest(name, known)}"
+            )
         elif not (value is None and known[name].default is None):
             annotation = ast.parse(known[name].type, mode="eval").body
-            resolved[name], wrong = values.fit(value, annotation, name)
-            complaints += wrong
-    return resolved, complaints
+            values[name], wrong = settings.fit(value, annotation, name)
+            complaints += wrong or settings.complaints({name: values[name]})
+    return values, complaints
 
 
 def _comments(source: str) -> dict[int, str]:
@@ -111,7 +98,7 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def _parameter(statement: ast.stmt, comment: str) -> Parameter:
-    line = ast.unparse(statement)
+    line = f"{ast.unparse(statement):.200}"
     if not (
         isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value
     ):
@@ -122,20 +109,7 @@ def _parameter(statement: ast.stmt, comment: str) -> Parameter:
         raise ValueError(f"`{line}` is computed; a parameter must be a literal") from error
     name, annotation = statement.target.id, ast.unparse(statement.annotation)
     if default is not None:
-        default, wrong = values.fit(default, statement.annotation, name)
+        default, wrong = settings.fit(default, statement.annotation, name)
         if wrong:
             raise ValueError(f"`{line}`: {wrong[0]}")
     return Parameter(name, annotation, default, comment)
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """The safe loader, refusing a key that is set twice: YAML would keep the last without a word."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        twice = sorted({str(key) for key in keys if keys.count(key) > 1})
-        if twice:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"{', '.join(twice)} is set twice", node.start_mark
-            )
-        return super().construct_mapping(node, deep)

@@ -12,7 +12,6 @@ from helpers import corpora
 from helpers.corpora.splits import document_groups, split_by_group
 from helpers.entities import results as entity_results
 from helpers.entities.experiment import Part, TaggerConfig, encode_parts, train_tagger
-from helpers.entities.voting import fit_temperature
 from helpers.multilabel import experiment, rules, span_experiment, spans
 from helpers.multilabel.scores import indicators, macro_f1
 from helpers.prediction import cards, folders
@@ -89,17 +88,14 @@ def taggers(tmp_path_factory, keep) -> list[Kept]:
     for name in ("bilstm + train:character", "roberta + train:wordpiece"):
         run, tagger = tmp_path_factory.mktemp("run"), config.of(name)
         encodings = encode_parts(parts, [tagger.tokenizer], size=300)
-        encoding = encodings[tagger.tokenizer]
         train_tagger(parts=parts, encodings=encodings, folder=run, **asdict(tagger))
         with np.load(run / "predictions.npz") as arrays:
-            scored = entity_results.score_tags(
-                parts["dev"].gold._replace(ids=arrays["dev_swa"]), parts["dev"]
-            )
-            temperature = fit_temperature(arrays["valid_swa_logits"], encoding.parts["valid"].labels)
-        own = scored.figures()["entity F1"]
-        recipe = entities_recipe(encoding, temperature=temperature)
-        folder = keep(tagger.encoder, run, recipe, "entity F1", own)
-        found.append(Kept(folder, data / "dev.jsonl", own, scored.tags, parts["dev"].sentences))
+            tags = parts["dev"].gold._replace(ids=arrays["dev_swa"])
+        own = entity_results.score_tags(tags, parts["dev"]).figures()["entity F1"]
+        folder = keep(
+            tagger.encoder, run, entities_recipe(run, encodings[tagger.tokenizer]), "entity F1", own
+        )
+        found.append(Kept(folder, data / "dev.jsonl", own, tags, parts["dev"].sentences))
     return found
 
 
