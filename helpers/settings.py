@@ -59,7 +59,7 @@ RANGES = {
     **_named("items_per_document mentions_per_document window cuts daily_limit nested_draws drawn", SOME),
     **_named("intervened features shortest longest", SOME),
     **_named("base_epochs patience bigrams lora_rank snapshots", NONE_OR_MORE),
-    **_named("valid_share held_out hidden_share public_share mask_rate", SHARE),
+    **_named("valid_share held_out hidden_share label_shares public_share mask_rate", SHARE),
     **_named("peak_lr base_lr entity_lr grid_lrs", Range(0, 10, open=True)),
     **_named("encoder_lr c shift_factors outside_weights", POSITIVE),
     "batch_tokens": Range(16, 1e8),
@@ -74,7 +74,8 @@ RANGES = {
     "margin": Range(0, 100),
 }
 
-MAPPINGS = ("pretraining", "ngrams", "encoder", "decoder", "tagger")  # parameters whose keys have ranges
+# Parameters whose keys have ranges.
+MAPPINGS = ("pretraining", "backbone_pretraining", "ngrams", "encoder", "decoder", "tagger")
 
 
 def check(values: Mapping[str, Any]) -> None:
