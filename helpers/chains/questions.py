@@ -83,9 +83,15 @@ def build_repeats(passages: Sequence[Passage], *, per_passage: int):
     `coreferent`: the word, and an earlier one like it, name the same person; else it is just a word again.
     `person` and `rival`: mentions of that person by another word, and as many of somebody else, the nearest.
     """
+    from datasets import Dataset, Features, Value
+
     by_id = {passage.id: passage for passage in passages}
     items = build_items([{"id": one.id, "text": one.text} for one in passages], per_document=per_passage)
-    return items.map(lambda item: _referent(item, by_id[item["document"]]))
+    added = dict.fromkeys(("work", "kind"), Value("string")) | {"coreferent": Value("bool")}
+    added |= dict.fromkeys(("person", "rival"), items.features["antecedents"])
+    rows = [{**item, **_referent(item, by_id[item["document"]])} for item in items]
+    features = Features(items.features | added)
+    return Dataset.from_dict({name: [row[name] for row in rows] for name in features}, features=features)
 
 
 def _referent(item: Mapping, passage: Passage) -> dict:

@@ -1,5 +1,6 @@
 """Questions about chains: what is asked, what is offered, what is deleted; a model that knows is right."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -22,7 +23,7 @@ PASSAGE = Passage("p", "w", TEXT, [MUNHO, spans("병일")], frozenset({"문호",
 
 @pytest.fixture(scope="module")
 def tokenizer():
-    return tokenizers.load_tokenizer("train:wordpiece", texts=[TEXT] * 5, size=60)
+    return tokenizers.load_tokenizer("train:wordpiece", texts=[TEXT, "문호가 병일은 간다."] * 5, size=120)
 
 
 def test_a_choice_is_a_mention_of_somebody_named_before_beside_somebody_else():
@@ -100,5 +101,6 @@ def test_a_checkpoint_answers_into_one_file_per_question(tmp_path, tokenizer, mo
     offered = questions.offer(tokenizer, choices, length=48)
     clozes = cloze.encode_spans(tokenizer, offered["text"], offered["span"], max_length=48)
     wanted = cloze.word_log_likelihoods(model, tokenizer, clozes)
+    assert not np.isnan(wanted).any()
     assert frames["choices"]["log_likelihood"].to_numpy() == pytest.approx(wanted, abs=1e-4)
     assert all(frames[name]["id"].tolist() == repeats["id"][:] for name in questions.DELETED)
