@@ -130,7 +130,8 @@ def _about(repeats) -> pd.DataFrame:
 
 def chosen(answers: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
     """Return who chose right, in percent, by kind of mention and by distance: `group`, `choices`, rates."""
-    return _grouped(picks(answers["choices"]), "choices")
+    frame = _grouped(picks(answers["choices"]), "choices")
+    return frame.assign(chance=[rate.value for rate in frame["chance"]])  # known, not estimated
 
 
 def repeated(answers: Mapping[str, pd.DataFrame], repeats) -> pd.DataFrame:

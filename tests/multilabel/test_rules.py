@@ -82,13 +82,14 @@ def test_target_rules_follow_the_rows_to_decide_about(data):
 
 
 def test_resampled_thresholds_spread_as_the_quantile_they_estimate():
-    """With half of the posts positive and uniform scores, a matched rate is the sample median: sd .5 / √n."""
+    """Of uniform scores, a matched rate of one half is the sample median: sd .5 / √n."""
     rng = np.random.default_rng(2)
     labels, scores = (np.arange(400) % 2)[:, None], rng.random((400, 1))
-    cuts = rules.resampled(rules.match_training, labels, scores, times=300, seed=1)
+    median = partial(rules.match_rate, rates=np.array([0.5]))
+    cuts = rules.resampled(median, labels, scores, times=300, seed=1)
     assert cuts.shape == (300, 1)
     assert cuts.std() == pytest.approx(0.5 / 400**0.5, rel=0.35)
-    again = rules.resampled(rules.match_training, labels, scores, times=300, seed=1)
+    again = rules.resampled(median, labels, scores, times=300, seed=1)
     assert np.array_equal(cuts, again)
 
 
