@@ -16,6 +16,7 @@ from helpers.chains.passages import Passage, Span, kind
 from helpers.coreference import cloze, copying
 from helpers.coreference.checkpoints import load_checkpoint
 from helpers.coreference.items import build_items
+from helpers.learning.inference import best_device
 from helpers.sample_world.particles import FORMS, particle
 
 LONGEST = 8  # characters of a name that is offered; longer mentions are descriptions
@@ -133,6 +134,7 @@ def _overlap(a: Span, b: Span) -> bool:
 def answer(checkpoint: str, length: int, *, choices: Sequence[Mapping], repeats, folder: Path) -> dict:
     """Ask one checkpoint; `folder` receives `choices.csv` and a file for each way to delete (FILES)."""
     model, tokenizer = load_checkpoint(checkpoint)
+    model.to(best_device())
     offered = offer(tokenizer, choices, length=length)
     clozes = cloze.encode_spans(tokenizer, offered.pop("text"), offered.pop("span"), max_length=length)
     offered["log_likelihood"] = cloze.word_log_likelihoods(model, tokenizer, clozes)
