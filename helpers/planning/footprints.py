@@ -1,12 +1,13 @@
 """What one training step needs: parameters, bytes of activations, floating-point operations.
 
-Nothing is computed and no memory is taken: the real model classes run on fake tensors, once with two layers and
-once with four, and the rest is a straight line, because layers are alike. What autograd would keep is counted
-as it is handed over; operations are counted by torch's own counter.
+Nothing is computed and no memory is taken: the real model classes run on fake tensors, once with two layers
+and once with four, and the rest is a straight line, because layers are alike. What autograd would keep is
+counted as it is handed over; operations are counted by torch's own counter.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -48,7 +49,7 @@ class Footprint:
 
 
 def footprint(training: Training, *, on: str = "gpu") -> Footprint:
-    """Return what a step needs on a "gpu" (16-bit products, attention in one kernel) or a "cpu" (all 32-bit)."""
+    """Return what a step needs on a "gpu" (16-bit products, fused attention) or a "cpu" (all in 32 bits)."""
     config = _config(training)
     layers = config.num_hidden_layers
     if config.model_type == "nunchi-bilstm":
@@ -60,7 +61,7 @@ def footprint(training: Training, *, on: str = "gpu") -> Footprint:
     activations = line["activations"]
     if training.recompute:
         layer = (long["activations"] - short["activations"]) / (MORE - FEW)
-        kept = training.batch * training.length * config.hidden_size * 4  # the input of each layer
+        kept = training.batch * training.length * config.hidden_size * 4  # what goes into each layer
         activations = short["activations"] - FEW * layer + layers * kept + layer
     weights, trained = 4 * line["parameters"], line["trained"]
     if training.four_bit:
@@ -98,7 +99,7 @@ def _measured(
     config.num_hidden_layers = layers
     if getattr(config, "layer_types", None):
         config.layer_types = config.layer_types[:layers]
-    if on == "gpu":  # there, one kernel computes attention with its dropout, and keeps no matrix of it
+    if on == "gpu" and config.model_type != "deberta-v2":  # one kernel computes attention with its dropout
         _set(config, 0.0)
     kept: dict[int, Any] = {}
     with FakeTensorMode(allow_non_fake_inputs=True):
@@ -140,7 +141,9 @@ def build(config: Any, task: str, *, lora_rank: int = 0) -> Any:
     from transformers import AutoModel, AutoModelForMaskedLM
 
     if task == "masked":
-        return AutoModelForMaskedLM.from_config(config)
+        model = AutoModelForMaskedLM.from_config(config)
+        model.base_model.register_forward_hook(_masked_places)
+        return model
     if not lora_rank:
         return classifier(AutoModel.from_config(config), task)
     # Frozen weights in 16 bits; what leaves the embeddings is in 32, as after 4-bit loading.
@@ -198,7 +201,17 @@ def inputs(task: str, batch: int, length: int) -> dict[str, Any]:
             return given | {"subject_start": one, "object_start": one, "labels": one}
         case "labels":
             return given | {"labels": torch.zeros(batch, LABELS[task])}
-    return given | {"labels": torch.zeros_like(ids)}
+    return given | {"labels": ids[:, : _places(length)] if task == "masked" else torch.zeros_like(ids)}
+
+
+def _places(length: int) -> int:
+    return math.ceil(MASKED * length)
+
+
+def _masked_places(module: Any, given: Any, output: Any) -> Any:
+    """Let the vocabulary's head see as many states as there are masks, as training does."""
+    output.last_hidden_state = output.last_hidden_state[:, : _places(output.last_hidden_state.shape[1])]
+    return output
 
 
 def _recurrent(training: Training, config: Any) -> Footprint:

@@ -18,7 +18,7 @@ PRETRAINED_HERE = "pretrained"  # a notebook's own BiLSTM, pretrained on unlabel
 def shape(
     name: str, *, hidden: int = 128, layers: int = 1, vocabulary: int = 8000, length: int = 512
 ) -> PreTrainedConfig:
-    """Return the config of a kind from scratch, a model of the studies, or one in a folder or the hub's cache.
+    """Return the config of a kind from scratch, a model of the studies, or one in a folder or the cache.
 
     The sizes are those of a kind from scratch.
     """
@@ -26,7 +26,7 @@ def shape(
 
     from helpers.learning import encoders
 
-    kind = "bilstm" if name == PRETRAINED_HERE else name
+    kind = "bilstm" if name.startswith(PRETRAINED_HERE) else name
     if kind in encoders.KINDS:
         size: dict[str, Any] = {"hidden": hidden, "layers": layers, "vocab_size": vocabulary}
         return encoders.encoder_config(kind, max_length=length, **size)

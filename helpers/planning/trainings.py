@@ -1,14 +1,10 @@
-"""What a notebook would train: its own plan, read from the cells tagged `plan` without loading any data.
+"""What a notebook would train, as far as cost goes: models, lengths, batches, rows, and the number of runs.
 
-Those cells build the configs that the notebook's sweeps get, from parameters alone, and end with `planned`:
-`{sweep: [config, …]}`. A config that several data parts share comes with what tells its runs apart, as
-`(config, part, …)`. Equal entries are one run, as in the sweeps' cache.
+The runs are the notebook's own, from `recorder`. Rows and tokens of the public data sets are in `cards.yaml`.
 """
 
 from __future__ import annotations
 
-import ast
-import dataclasses
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+
+from helpers.planning.recorder import Run, record
 
 FACTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cards.yaml").read_text(encoding="utf-8"))
 VALID_SHARE = 0.1  # of the relations' training rows
@@ -44,6 +42,7 @@ class Training:
     checkpoints: int = 0  # models that the run leaves on disk
     snapshots: int = 0  # models on disk while it runs
     size: tuple[tuple[str, int], ...] = field(default=(), repr=False)  # of a model from scratch
+    phase: str = field(default="", repr=False)  # runs of one phase do not wait for one another
 
     @property
     def steps(self) -> int:
@@ -51,43 +50,16 @@ class Training:
 
 
 def read(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -> Counter[Training]:
-    """Return the trainings of a notebook and how many runs of each; none if it has no plan.
-
-    `cells` are its code cells, for their imports, `plan` those tagged so, `values` its parameters.
-    """
-    if not plan:
-        return Counter()
-    space = dict(values)
-    wanted = {node.id for source in plan for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
-    for statement in _imports(cells, wanted):
-        exec(statement, space)
-    for source in plan:
-        exec(source, space)
+    """Return the trainings of a notebook and how many runs of each; none if it has no cells tagged `plan`."""
     found: Counter[Training] = Counter()
-    for sweep, runs in space["planned"].items():
-        for run in dict.fromkeys(run if isinstance(run, tuple) else (run,) for run in runs):
-            if training := _training(sweep, run, values):
-                found[training] += 1
+    for run in record(cells, plan, values) if plan else ():
+        if training := READERS[run.function](run, values):
+            found[training] += 1
     return found
 
 
-def _imports(cells: Sequence[str], wanted: set[str]) -> list[str]:
-    """Return the import statements that bind a name the plan uses."""
-    statements = [node for source in cells for node in ast.parse(source).body]
-    return [
-        ast.unparse(node)
-        for node in statements
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        and any((alias.asname or alias.name.partition(".")[0]) in wanted for alias in node.names)
-    ]
-
-
-def _training(sweep: str, run: tuple, values: Mapping[str, Any]) -> Training | None:
-    reader: Callable[..., Training | None] = READERS[type(run[0]).__name__]
-    return reader(run[0], sweep, values, *run[1:])
-
-
-def _relation(config: Any, sweep: str, values: Mapping[str, Any]) -> Training:
+def _relation(run: Run, values: Mapping[str, Any]) -> Training:
+    config, sweep = run.config, run.sweep
     facts = FACTS["data"]["relations"]
     asked = values["train_rows" if sweep == "02-final" else "comparison_rows"] if "02" in sweep else None
     labelled = (values["train_rows"] if asked is None else asked) or facts["train"]
@@ -100,24 +72,25 @@ def _relation(config: Any, sweep: str, values: Mapping[str, Any]) -> Training:
     )  # fmt: skip
 
 
-def _tagger(config: Any, sweep: str, values: Mapping[str, Any]) -> Training:
+def _tagger(run: Run, values: Mapping[str, Any]) -> Training:
+    config = run.config
     facts = FACTS["data"]["entities"]
     labelled, dev = values["train_rows"] or facts["train"], values["dev_rows"] or facts["dev"]
     valid = round(labelled * values["valid_share"])
     readings = 5 + config.epochs if config.averages else 1  # see entities.experiment._readings
     soup = 2 * config.epochs if config.averages else 0
     return Training(
-        sweep=sweep, task="entities", model=config.encoder, length=facts["longest"], tokens=facts["tokens"],
-        rows=labelled - valid, scored=(config.epochs + soup) * valid + readings * (valid + dev),
+        sweep=run.sweep, task="entities", model=config.encoder,
+        length=facts["longest"], tokens=facts["tokens"], rows=labelled - valid,
+        scored=(config.epochs + soup) * valid + readings * (valid + dev),
         batch=config.batch_size, epochs=config.epochs, frozen=config.frozen,
         averages=(1 + config.lawa_last) * config.averages, checkpoints=1,
         snapshots=config.epochs * config.averages, size=_size(config, values["vocabulary_size"]),
     )  # fmt: skip
 
 
-def _network(
-    config: Any, sweep: str, values: Mapping[str, Any], draw: int, without: Sequence[int], seed: int
-) -> Training:
+def _network(run: Run, values: Mapping[str, Any]) -> Training:
+    config, sweep, (_, without, _) = run.config, run.sweep, run.part
     facts = FACTS["data"]["posts"]
     posts = values["rows"] or facts["train"]
     left_out = round(posts * len(without) / values["fold_count"])
@@ -129,10 +102,12 @@ def _network(
         rows=(posts - left_out) * pieces, scored=left_out * pieces, batch=config.batch_rows,
         accumulate=config.accumulate, epochs=config.epochs, recompute=config.recompute or config.four_bit,
         lora_rank=config.lora_rank, four_bit=config.four_bit, size=_size(config, config.vocabulary),
+        phase=str(run.part[0]),
     )  # fmt: skip
 
 
-def _masked(config: Any, sweep: str, values: Mapping[str, Any]) -> Training | None:
+def _masked(run: Run, values: Mapping[str, Any]) -> Training | None:
+    config, sweep = run.config, run.sweep
     if sweep == "06-base" and not config.base_epochs:
         return None  # a pretrained model is copied
     facts = FACTS["data"]["documents"]
@@ -148,6 +123,7 @@ def _masked(config: Any, sweep: str, values: Mapping[str, Any]) -> Training | No
         batch=config.batch_rows, accumulate=config.accumulate,
         epochs=config.base_epochs if sweep == "06-base" else config.epochs, recompute=config.recompute,
         checkpoints=checkpoints, snapshots=checkpoints, size=_size(config, config.vocabulary),
+        phase="entity" if config.curriculum == "entity" else "",
     )  # fmt: skip
 
 
@@ -155,17 +131,11 @@ def _size(config: Any, vocabulary: int) -> tuple[tuple[str, int], ...]:
     return tuple({"hidden": config.hidden, "layers": config.layers, "vocabulary": vocabulary}.items())
 
 
-def resized(training: Training, *, batch: int) -> Training:
-    """Return the same training with fewer rows a step: accumulation makes up for them."""
-    if batch >= training.batch:
-        return training
-    steps = math.ceil(training.batch * training.accumulate / batch)
-    return dataclasses.replace(training, batch=batch, accumulate=steps)
-
-
-READERS: dict[str, Callable[..., Training | None]] = {
-    "RelationConfig": _relation,
-    "TaggerConfig": _tagger,
-    "Network": _network,
-    "MaskedLMConfig": _masked,
+READERS: dict[str, Callable[[Run, Mapping[str, Any]], Training | None]] = {
+    "train_and_score": _relation,
+    "train_tagger": _tagger,
+    "score_left_out": _network,
+    "tag_left_out": _network,
+    "build_base": _masked,
+    "continue_run": _masked,
 }

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
 
 
 @cache
-def kiwi() -> "Kiwi":
-    """Load the tagger once: it takes seconds and half a gigabyte."""
+def kiwi(workers: int = 1) -> "Kiwi":
+    """Load the tagger once: it takes seconds and half a gigabyte. Its workers tag lists of texts at once."""
     from kiwipiepy import Kiwi
 
-    return Kiwi(num_workers=1)
+    return Kiwi(num_workers=workers)
 
 
 @lru_cache(maxsize=2**15)  # a sentence is cut to train, to encode and to measure; kiwi takes 1 ms for it
