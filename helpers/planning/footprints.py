@@ -98,7 +98,7 @@ def _measured(
     config = shape(name, length=length, **dict(size))
     config.num_hidden_layers = layers
     if getattr(config, "layer_types", None):
-        config.layer_types = config.layer_types[:layers]
+        config.layer_types = (config.layer_types * layers)[:layers]
     if on == "gpu" and config.model_type != "deberta-v2":  # one kernel computes attention with its dropout
         _set(config, 0.0)
     kept: dict[int, Any] = {}

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 import builtins
+import dataclasses
 import importlib
 import itertools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import is_dataclass
 from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -129,11 +129,17 @@ def _imported(
         if root in sys.stdlib_module_names:
             module = importlib.import_module(home or alias.name)
             found[name] = getattr(module, alias.name) if home else module
+            if found[name] is dataclasses.replace:
+                found[name] = _replaced
         elif root == "helpers" and not f"{home}.".startswith(SILENT) and f"helpers.{name}" not in SILENT:
             found[name] = recorder.seen(_attribute(str(home), alias.name), alias.name)
         else:
             found[name] = Unknown(name)
     return found
+
+
+def _replaced(config: Any, **changes: Any) -> Any:
+    return config if isinstance(config, Unknown) else dataclasses.replace(config, **changes)
 
 
 def _attribute(home: str, name: str) -> Any:
@@ -178,7 +184,7 @@ class _Recorder:
         if isinstance(value, ModuleType):
             return _Module(value, self)
         if isinstance(value, type):
-            return value if is_dataclass(value) and name in CONFIGS else Unknown(name)
+            return value if dataclasses.is_dataclass(value) and name in CONFIGS else Unknown(name)
         if isinstance(value, FunctionType) or callable(value):
             return value if name in CALLED else Unknown(name)
         return value

@@ -58,8 +58,8 @@ def rehearse(
 ) -> Iterator[list[str]]:
     """Yield a row of HEADINGS for every distinct model, length and batch, as soon as it is known.
 
-    `batch` tries so many rows at a time, and no accumulation; hours are still those of the plan. `memory` is how many bytes a row may take, by default what is free. `hub` says that true weights can
-    be had.
+    `batch` tries so many rows at a time, and no accumulation; hours are still those of the plan. `memory` is
+    how many bytes a row may take, by default what is free. `hub` says that true weights can be had.
     """
     shares: list[float] = []
     for training, (runs, steps) in _distinct(found, batch).items():
