@@ -72,7 +72,7 @@ class _Space(dict):
             raise KeyError(name)
         if name == "chosen" and "cells" in self:  # what validation will choose: the first stands for it
             return next(iter(self["cells"]))
-        return Unknown(name)
+        return self.setdefault(name, Unknown(name))
 
 
 def record(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -> list[Run]:
@@ -98,6 +98,8 @@ def _execute(tree: list[ast.stmt], space: _Space) -> None:
     """Run a cell; what follows its last sweep reads results, and is run as far as it goes."""
     at = [number for number, statement in enumerate(tree) if _trains(statement)]
     for number, statement in enumerate(tree):
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            continue  # bound already, as a plan sees them
         if isinstance(statement, ast.If) and _trains(statement):
             last = max(i for i, inner in enumerate(statement.body) if _trains(inner))
             statement.body = statement.body[: last + 1]
@@ -173,7 +175,7 @@ class _Recorder:
             "helpers.coreference.evaluation.list_checkpoints": _list_checkpoints,
             "helpers.coreference.evaluation.evaluate": lambda table, **_: (table, table),
             "helpers.coreference.evaluation.choose": _choose,
-            "helpers.coreference.evaluation.nearest": lambda table, run, step: table[table["run"] == run],
+            "helpers.coreference.evaluation.nearest": _nearest,
         }
 
     def seen(self, value: Any, name: str, home: str = "") -> Any:
@@ -236,6 +238,11 @@ def _list_checkpoints(bases, runs):
     """Return one checkpoint of every run, its last."""
     columns = ["run", "seed", "identity", "curriculum", "length"]
     return runs[columns].assign(step=0, checkpoint=runs["folder"])
+
+
+def _nearest(table, run: str, step: float):
+    """Return another checkpoint of the run than the chosen one."""
+    return table[table["run"] == run].assign(checkpoint=f"{run}, step {step}")
 
 
 def _choose(table, answers, by: str, **_: Any):

@@ -38,8 +38,8 @@ def test_steps_are_those_of_the_studies(paper):
     steps = {(t.sweep, t.length, t.epochs, t.batch): t.steps for t in paper["04"]}
     assert steps["entity-taggers", 108, 10, 32] == 10 * 591  # nine tenths of 21,008 sentences
     by_curriculum = sorted({t.steps for t in paper["06"] if not t.phase})
-    assert by_curriculum[0] == pytest.approx(655, rel=0.15)
-    assert by_curriculum[-1] == pytest.approx(1980, rel=0.25)
+    assert by_curriculum[0] == pytest.approx(655, rel=0.05)
+    assert by_curriculum[-1] == pytest.approx(1980, rel=0.05)
 
 
 def test_a_notebook_without_a_plan_trains_nothing():
