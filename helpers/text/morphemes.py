@@ -8,9 +8,13 @@ if TYPE_CHECKING:
     from kiwipiepy import Kiwi
 
 
-@cache
 def kiwi(workers: int = 1) -> "Kiwi":
     """Load the tagger once: it takes seconds and half a gigabyte. Its workers tag lists of texts at once."""
+    return _loaded(workers)
+
+
+@cache
+def _loaded(workers: int) -> "Kiwi":
     from kiwipiepy import Kiwi
 
     return Kiwi(num_workers=workers)
