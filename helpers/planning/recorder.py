@@ -100,14 +100,20 @@ def _execute(tree: list[ast.stmt], space: _Space) -> None:
     for number, statement in enumerate(tree):
         if isinstance(statement, ast.Import | ast.ImportFrom):
             continue  # bound already, as a plan sees them
-        if isinstance(statement, ast.If) and _trains(statement):
-            last = max(i for i, inner in enumerate(statement.body) if _trains(inner))
-            statement.body = statement.body[: last + 1]
+        _cut(statement)
         try:
             exec(compile(ast.Module([statement], []), "<plan>", "exec"), space)
         except Exception:
             if not at or number <= at[-1]:
                 raise
+
+
+def _cut(statement: ast.AST) -> None:
+    """End loops and conditions behind what trains in them: the rest reads results."""
+    if isinstance(statement, ast.If | ast.For) and builtins.any(map(_trains, statement.body)):
+        last = max(number for number, inner in enumerate(statement.body) if _trains(inner))
+        statement.body = statement.body[: last + 1]
+        _cut(statement.body[-1])
 
 
 def _trains(statement: ast.AST) -> bool:
@@ -141,7 +147,7 @@ def _imported(
 
 
 def _replaced(config: Any, **changes: Any) -> Any:
-    return config if isinstance(config, Unknown) else dataclasses.replace(config, **changes)
+    return Unknown("part") if isinstance(config, Unknown) else dataclasses.replace(config, **changes)
 
 
 def _attribute(home: str, name: str) -> Any:
@@ -192,7 +198,7 @@ class _Recorder:
         return value
 
     def _train(self, splits: Any, configs: Sequence[Any], *, name: str) -> Unknown:
-        self.runs += [Run(name, "train_and_score", config) for config in configs]
+        self.runs += [Run(name, "train_and_score", config, (splits,)) for config in configs]
         return Unknown(name)
 
     def _sweep(self, function: Unknown, configs: Sequence[Mapping], *, name: str, **_: Any):
