@@ -201,7 +201,8 @@ def inputs(task: str, batch: int, length: int) -> dict[str, Any]:
             return given | {"subject_start": one, "object_start": one, "labels": one}
         case "labels":
             return given | {"labels": torch.zeros(batch, LABELS[task])}
-    return given | {"labels": ids[:, : _places(length)] if task == "masked" else torch.zeros_like(ids)}
+    labelled = _places(length) if task == "masked" else length
+    return given | {"labels": torch.zeros(batch, labelled, dtype=torch.long)}
 
 
 def _places(length: int) -> int:

@@ -167,6 +167,8 @@ def perform(training: Training, *, hub: bool = False) -> dict[str, Any]:
 
 def _model(training: Training, *, hub: bool) -> tuple[Any, bool]:
     """Return the model to train and whether its weights are random."""
+    from transformers import AutoModel, AutoModelForMaskedLM
+
     from helpers.learning import encoders, heads, lora
 
     local = Path(training.model).is_dir()
@@ -177,9 +179,11 @@ def _model(training: Training, *, hub: bool) -> tuple[Any, bool]:
             body = encoders.load_encoder(training.model, four_bit=training.four_bit)
         else:
             config = shape(training.model, length=training.length, **dict(training.size))
+            factory = AutoModelForMaskedLM if training.task == "masked" else AutoModel
+            with heads.seeded(0):
+                body = factory.from_config(config)
             if training.task == "masked":
-                return encoders._build(encoders.AutoModelForMaskedLM, config, 0), True
-            body = encoders._build(encoders.AutoModel, config, 0)
+                return body, True
     net: Any = footprints.classifier(body, training.task, decoder=bool(training.lora_rank))
     if training.frozen:
         heads.freeze_encoder(net)
