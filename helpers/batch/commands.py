@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+from helpers.sweeps import ENGINES
+
 
 def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """Run a suite of notebooks into reports.
@@ -19,6 +21,7 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
       nunchi run params/klue --only 03,04      two of them on real data
       nunchi run params/paper --dry-run        what a suite would do and cost, without doing it
       nunchi run params/paper --dry-run --gpus 8
+      nunchi run params/paper --only 05 --jobs 1 --engine launch    one model at a time over all GPUs
       RAY_ADDRESS=ray://head:10001 nunchi run params/klue --engine ray
 
     Open reports/<suite>/index.html afterwards. Ctrl-C keeps what is finished; the same command goes on.
@@ -32,9 +35,10 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     add("--dry-run", action="store_true", help="print what would be done, why, at what cost, and stop")
     add("--gpus", type=_positive, default=1, metavar="N", help="with --dry-run: how long on N cards")
     where = (
-        "where sweeps compute: here, or on the Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
+        "where sweeps compute: here, a run on each GPU (local) or each run on all GPUs (launch), or on the "
+        "Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
     )
-    add("--engine", choices=("local", "ray"), help=where)
+    add("--engine", choices=ENGINES, help=where)
     return _run
 
 
