@@ -6,7 +6,6 @@ report is the page's affair.
 """
 
 import html
-import re
 import string
 from typing import Any
 
@@ -196,6 +195,4 @@ def _element(text: str, kind: str, scope: str) -> str:
 
 def _inert(value: Any) -> Any:
     """Escape strings for HTML and Markdown; leave numbers to their format."""
-    if not isinstance(value, str):
-        return value
-    return re.sub(r"([\\`*_{}\[\]$|])", r"\\\1", html.escape(value, quote=False))
+    return notation.inert(value) if isinstance(value, str) else value
