@@ -28,30 +28,62 @@ class Encoder(NamedTuple):
     facts: dict[str, Any]
 
 
-def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], *, dev: Iterable[str]) -> Encoder:
-    """Pretrain an encoder for a tokenizer on the unlabelled text of `data`, or take it from the cache.
+def encoders(
+    data: str, tokenizers: Iterable[str], settings: Mapping[str, Any], *, dev: Iterable[str]
+) -> dict[str, Encoder]:
+    """Pretrain one encoder for each tokenizer on the unlabelled text of `data`, or take it from the cache.
 
-    `settings` are fields of PretrainingConfig, and `sentences`: how many the sample world writes. Characters
-    are masked in runs, and pairs of them have embeddings of their own. All dev sentences of the source are
-    taken out of the text; one of `dev`, those of the caller, that would still be read is an error.
+    A tokenizer is named as for `load_tokenizer`, with a size of its own behind it if need be: "train:bpe
+    4000". `settings` are fields of PretrainingConfig, alike for all, and `sentences`: how many texts to read,
+    drawn at random; by default all, and in the sample world SAMPLE_ROWS. Characters are masked in runs, and
+    pairs of them have embeddings of their own. All dev sentences of the source are taken out of the text; one
+    of `dev`, those of the caller, that would still be read is an error.
     """
     own = dict(settings)
-    by_origin = load_texts(data, rows=own.pop("sentences", SAMPLE_ROWS))
-    texts = [text for some in by_origin.values() for text in some]
+    texts = _texts(data, own.pop("sentences", None))
     unseen = dev_sentences(data)
     if read := (set(dev) - set(unseen)) & set(texts):
         raise ValueError(
             f"{len(read)} dev sentences are in the text to pretrain on: use the seed of the suite"
         )
-    kind = CHARACTERS if tokenizer.endswith("character") else {}
-    config = PretrainingConfig(**{"tokenizer": tokenizer, **kind, **own})
-    row = sweeps.sweep(
+    names = list(dict.fromkeys(tokenizers))
+    rows = sweeps.sweep(
         pretrain,
-        [asdict(config)],
+        [asdict(_config(name, own)) for name in names],
         name=NAME,
         shared={"texts": texts, "unseen": unseen},
         fingerprint=sweeps.fingerprint(texts, unseen),
-    ).iloc[0]
+    )
+    return {name: _encoder(name, row) for name, row in zip(names, rows.to_dict("records"), strict=True)}
+
+
+def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], *, dev: Iterable[str]) -> Encoder:
+    """Pretrain an encoder for one tokenizer: see `encoders`."""
+    return encoders(data, [tokenizer], settings, dev=dev)[tokenizer]
+
+
+def sized(tokenizer: str, *, size: int) -> tuple[str, int]:
+    """Take a name apart: "train:bpe 4000" is ("train:bpe", 4000), and one without a size has `size`."""
+    name, _, own = tokenizer.partition(" ")
+    if own and not own.isdecimal():
+        raise ValueError(f"expected a tokenizer and perhaps a size, 'train:bpe 4000', got {tokenizer!r}")
+    return name, int(own or size)
+
+
+def _config(tokenizer: str, settings: Mapping[str, Any]) -> PretrainingConfig:
+    name, size = sized(tokenizer, size=settings.get("vocabulary_size", PretrainingConfig.vocabulary_size))
+    kind = CHARACTERS if name.endswith("character") else {}
+    return PretrainingConfig(**{"tokenizer": name, **kind, **settings, "vocabulary_size": size})
+
+
+def _texts(data: str, number: int | None) -> list[str]:
+    found = [text for some in load_texts(data, rows=number or SAMPLE_ROWS).values() for text in some]
+    if number is None or len(found) <= number:
+        return found
+    return [found[i] for i in np.sort(np.random.default_rng(0).permutation(len(found))[:number])]
+
+
+def _encoder(tokenizer: str, row: Mapping[str, Any]) -> Encoder:
     found = np.load(Path(row["folder"]) / "held_out.npy")
     facts = {"tokenizer": tokenizer} | {name: row[name] for name in FACTS}
     facts["pseudo_perplexity"] = estimate(found[:, [0, 2]], lambda sums: np.exp(ratio(sums))).interval()

@@ -100,9 +100,6 @@ def pretrain(
         progress=progress,
     )
     seconds = time.perf_counter() - started
-    found = recover(model, held_out, tokenizer)
-    np.save(folder / "held_out.npy", found)
-    loss, hits, tokens = found.sum(axis=0)
     facts = {
         "texts": len(read),
         "exact_copies": copies.exact,
@@ -112,10 +109,9 @@ def pretrain(
         "parameters": sum(weights.numel() for weights in model.parameters()),
         "steps": result.steps,
         "loss": result.history[-1]["loss"],
-        "pseudo_perplexity": float(np.exp(loss / tokens)),
-        "masked_accuracy": 100 * float(hits / tokens),
         "resumed_from": result.resumed_from,
     }
+    facts |= _measured(model, held_out, tokenizer, folder / "held_out.npy")
     with encoders.quiet():
         model.save_pretrained(folder / "model")
     for snapshot in snapshots.folders():  # copied: a call that is killed here goes on with the original
@@ -124,6 +120,17 @@ def pretrain(
         tokenizer.save_pretrained(place)
     (folder / "model" / "README.md").write_text(card(config, facts, seconds=seconds), encoding="utf-8")
     return facts
+
+
+def _measured(model: Any, rows: Features, tokenizer: Any, file: Path) -> dict[str, float]:
+    """Ask for every token of the held-out rows; keep the answers by row in `file`."""
+    found = recover(model, rows, tokenizer)
+    np.save(file, found)
+    loss, hits, tokens = found.sum(axis=0)
+    return {
+        "pseudo_perplexity": float(np.exp(loss / tokens)),
+        "masked_accuracy": 100 * float(hits / tokens),
+    }
 
 
 def _divided(texts: Sequence[str]) -> tuple[list[str], list[str]]:

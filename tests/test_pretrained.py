@@ -1,0 +1,76 @@
+"""Encoders pretrained for a notebook: what they read, what they must not, and what another notebook finds."""
+
+import pytest
+
+from helpers import pretrained
+from helpers.corpora import load_relations
+from helpers.corpora.texts import load_texts
+
+TINY = {"sentences": 60, "vocabulary_size": 420, "hidden": 8, "epochs": 1, "batch_tokens": 512, "length": 32}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path))
+    return tmp_path / "sweeps" / pretrained.NAME
+
+
+def finished(cache):
+    return sorted(path.parent.name for path in cache.glob("*/row.json"))
+
+
+def test_each_tokenizer_gets_its_encoder_and_its_own_size(cache):
+    from helpers.learning.encoders import load_encoder
+    from helpers.text.tokenizers import load_tokenizer
+
+    made = pretrained.encoders("sample", ["train:bpe 440", "train:bpe", "train:bpe 440"], TINY, dev=[])
+    assert list(made) == ["train:bpe 440", "train:bpe"]
+    for (name, one), size in zip(made.items(), (440, 420), strict=True):
+        assert one.facts["tokenizer"] == name and set(pretrained.FACTS) < set(one.facts)
+        assert len(load_tokenizer(one.folder)) == size
+        assert load_encoder(one.folder).config.vocab_size == size
+
+
+def test_another_notebook_finds_what_one_has_made(cache):
+    pretrained.encoders("sample", ["train:bpe", "train:wordpiece"], TINY, dev=[])
+    made = finished(cache)
+    alone = pretrained.encoder("sample", "train:wordpiece", TINY, dev=[])
+    assert finished(cache) == made and len(made) == 2
+    assert alone.facts["tokenizer"] == "train:wordpiece"
+
+
+def test_characters_are_masked_in_runs_and_know_their_pairs():
+    from helpers.learning.encoders import load_encoder
+
+    one = pretrained.encoder("sample", "train:character", TINY, dev=[])
+    assert load_encoder(one.folder).config.bigrams == pretrained.CHARACTERS["bigrams"]
+
+
+def test_a_dev_sentence_that_would_be_read_is_an_error():
+    known = set(load_relations("sample", "dev")["sentence"])
+    (text,) = [text for text in load_texts("sample", rows=60)["sample world"] if text not in known][:1]
+    with pytest.raises(ValueError, match="1 dev sentences are in the text to pretrain on"):
+        pretrained.encoder("sample", "train:bpe", TINY, dev=[text])
+
+
+def test_a_number_of_texts_is_drawn_from_a_folder(tmp_path):
+    folder = tmp_path / "data" / "unlabelled"
+    folder.mkdir(parents=True)
+    lines = [f"{number}번 문장은 다른 문장과 다릅니다" for number in range(50)]
+    (folder / "a.txt").write_text("\n".join(lines), encoding="utf-8")
+    drawn = pretrained._texts(str(tmp_path / "data"), 20)
+    assert len(drawn) == len(set(drawn)) == 20 and set(drawn) < set(lines)
+    assert drawn == pretrained._texts(str(tmp_path / "data"), 20) != lines[:20]
+    assert pretrained._texts(str(tmp_path / "data"), None) == lines
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"), [("train:bpe", ("train:bpe", 10)), ("train:bpe 400", ("train:bpe", 400))]
+)
+def test_a_name_may_carry_a_size(given, wanted):
+    assert pretrained.sized(given, size=10) == wanted
+
+
+def test_a_size_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="'train:bpe 4000', got 'train:bpe large'"):
+        pretrained.sized("train:bpe large", size=10)
