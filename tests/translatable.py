@@ -78,7 +78,7 @@ def _walk(node: ast.AST, *, spoken: bool) -> Iterator[str]:
         return
     if isinstance(node, ast.Constant | ast.JoinedStr):
         text = template(node)
-        if not re.search("<|px ", text) and (spoken or " " in text.strip()):
+        if not re.search("<|px |;[a-z-]+:", text) and (spoken or " " in text.strip()):
             yield text
         node = ast.Module([part.value for part in getattr(node, "values", ()) if hasattr(part, "value")], [])
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):

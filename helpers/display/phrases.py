@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from helpers.sample_world.particles import FORMS, particle
 
-FIELD = re.compile(r"\{(\w+)(?:![rs])?(?::([^{}]*))?\}")
+FIELD = re.compile(r"\{([\w.\[\]]+)(?:![rs])?(?::([^{}]*))?\}")
 NUMBER = r"[+−-]?(?:[\d,]*\.?\d+|–|nan)(?: ?%)?(?: \[[^\]]*\])?"
 NUMERIC = re.compile(r"[+,\d.]*[dfg%,]|\+?,?\.?\d*")  # a format that only numbers have
 EDGE = " \n.,;:!?*"  # what may stand around a phrase without belonging to it
@@ -26,7 +26,7 @@ JOINT = re.compile(
 JOINED = {" and ": ", ", ", and ": ", ", " (": "("}
 LONGEST = 30  # parts of a text that are taken for one phrase
 # An ordinary word: letters alone, at most the first of them large. All else is a name, a number or code.
-WORD = re.compile(r"(?<![\w`@:/.+=<>#-])[A-Za-z]?[a-z]+(?:'s|s')?(?:-[a-z]+)*(?![\w`@:/+=-]|\.\w)")
+WORD = re.compile(r"(?<![\w`@:/.+=<>#-])[A-Za-z]?[a-z]+(?:'s|s')?(?:-[a-z]+)*(?![\w`@/+=-]|[.:]\w)")
 PARTICLE = re.compile(r"\[(" + "|".join(sorted(FORMS, key=len, reverse=True)) + r")/\w*\]")
 
 
@@ -116,7 +116,7 @@ class Phrasebook:
             match.regs: match for pattern in template.patterns if (match := pattern.fullmatch(text))
         }.values():
             parts = {name: self.best(part) for name, part in match.groupdict().items()}
-            told = {name.removeprefix("f_"): part for name, (_, part) in parts.items()}
+            told = {field[1]: parts[_group(field[1])][1] for field in FIELD.finditer(template.english)}
             yield sum(left for left, _ in parts.values()), filled(template.other, told)
 
 
@@ -153,9 +153,14 @@ def _patterns(english: str) -> Iterable[re.Pattern]:
         seen: set[str] = set()
         at = 0
         for field in FIELD.finditer(english):
-            name, form = f"f_{field[1]}", field[2] or ""
+            name, form = _group(field[1]), field[2] or ""
             kind = NUMBER if form and NUMERIC.fullmatch(form) else wanted
             group = f"(?P={name})" if name in seen else f"(?P<{name}>{kind})"
             parts += [re.escape(english[at : field.start()]), group]
             at, seen = field.end(), seen | {name}
         yield re.compile("".join([*parts, re.escape(english[at:])]), re.DOTALL)
+
+
+def _group(field: str) -> str:
+    """Return a name that a regular expression accepts for a field, also for `own[guide]`."""
+    return "f_" + re.sub(r"\W", "_", field)

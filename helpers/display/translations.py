@@ -129,7 +129,7 @@ def lines(source: str) -> list[str]:
         code ^= line.lstrip().startswith("```")
         marker = MARKER.match(line)
         parts = CELL.split(line) if line.lstrip().startswith("|") else [line[marker.end() if marker else 0 :]]
-        found += [part.strip() for part in parts if not code]
+        found += [part.strip() for part in parts if not (code or part.startswith("$$"))]
     return [text for text in found if WORD.search(text)]
 
 
