@@ -10,6 +10,7 @@ import sys
 import nbformat
 import pytest
 
+from helpers import settings
 from helpers.batch import markup, parameters, plans
 from tests.conftest import ROOT
 
@@ -56,6 +57,24 @@ def test_the_parameters_are_commented_literals_and_name_the_data(path):
     assert all(parameter.help for parameter in known.values())
     source = parameters.tagged(parameters.load_notebook(path), "parameters")[0]["source"]
     assert len(source.splitlines()) == len(known), "one parameter per line, nothing else"
+
+
+@each
+def test_every_number_has_a_range_that_a_cell_checks_before_anything_is_loaded(path):
+    """The runner checks before a kernel starts; this is for papermill and JupyterLab."""
+    known = parameters.declared(parameters.load_notebook(path))
+    numbers = {name for name, parameter in known.items() if re.search("int|float", parameter.type)}
+    numbers |= {
+        key
+        for parameter in known.values()
+        if parameter.type == "dict"
+        for key, value in parameter.default.items()
+        if isinstance(value, int | float)
+    }
+    assert numbers <= set(settings.RANGES)
+    assert {name for name, parameter in known.items() if parameter.type == "dict"} <= set(settings.MAPPINGS)
+    code = "\n".join(cell["source"] for cell in cells(path, "code"))
+    assert 0 < code.index("settings.check(globals())") < re.search(r"\bload_\w+\(|_genres\(", code).start()
 
 
 @each

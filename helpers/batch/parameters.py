@@ -17,11 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import yaml
+from helpers import settings
 
-DEEPEST = 8  # levels of a parameter file
 LARGEST = 1e15  # number
-SHOWN = 80  # characters of a wrong value
 SCALARS = {"str": str, "int": int, "float": float, "bool": bool}
 
 
@@ -41,14 +39,18 @@ def load_notebook(path: Path) -> dict:
         notebook = json.loads(path.read_text(encoding="utf-8"))
         for cell in notebook["cells"]:
             cell["source"] = "".join(cell["source"])
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{path} is not a notebook ({error}); open and save it in JupyterLab") from error
+            cell.setdefault("metadata", {}).get("tags")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"{path} is not a notebook ({error!s:.200}); open and save it in JupyterLab"
+        ) from error
     return notebook
 
 
 def tagged(notebook: Mapping, tag: str) -> list[dict]:
     """Return the cells that carry `tag`."""
-    return [cell for cell in notebook["cells"] if tag in cell.get("metadata", {}).get("tags", ())]
+    tags = ((cell, cell.get("metadata", {}).get("tags")) for cell in notebook["cells"])
+    return [cell for cell, given in tags if isinstance(given, list) and tag in given]
 
 
 def declared(notebook: Mapping) -> dict[str, Parameter]:
@@ -59,8 +61,8 @@ def declared(notebook: Mapping) -> dict[str, Parameter]:
     source = cells[0]["source"]
     try:
         statements = ast.parse(source).body
-    except SyntaxError as error:
-        raise ValueError(f"the parameters cell is not Python: {error}") from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"the parameters cell is not Python: {error!s:.200}") from error
     comments = _comments(source)
     return {p.name: p for p in (_parameter(s, comments.get(s.end_lineno, "")) for s in statements)}
 
@@ -68,29 +70,14 @@ def declared(notebook: Mapping) -> dict[str, Parameter]:
 def read(path: Path) -> dict[str, Any]:
     """Return the overrides in a YAML file; an empty file overrides nothing."""
     try:
-        text = path.read_text(encoding="utf-8")
-        _refuse_bombs(text)
-        content = yaml.load(text, Loader=_UniqueKeys)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"not readable as YAML: {' '.join(str(error).split()):.300}") from error
+        content = settings.read_yaml(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"not readable as YAML: {error}") from error
     if content is None:
         return {}
     if not isinstance(content, dict) or not all(isinstance(name, str) for name in content):
         raise ValueError(f"expected lines of `name: value`, got {type(content).__name__}: {content!r:.60}")
     return content
-
-
-def _refuse_bombs(text: str) -> None:
-    """Refuse aliases, which a short file can multiply to gigabytes, and nesting that no parameter has."""
-    depth = 0
-    for event in yaml.parse(text, Loader=yaml.SafeLoader):
-        if isinstance(event, yaml.AliasEvent):
-            raise ValueError(f"*{event.anchor}: aliases are not supported; write the value out")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
-        if depth > DEEPEST:
-            raise ValueError(
-                f"more than {DEEPEST} levels of lists and mappings; parameters have two or three"
-            )
 
 
 def resolve(known: Mapping[str, Parameter], overrides: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -99,11 +86,11 @@ def resolve(known: Mapping[str, Parameter], overrides: Mapping[str, Any]) -> tup
     complaints = []
     for name, value in overrides.items():
         if name not in known:
-            complaints.append(f"unknown parameter {name!r}; {_nearest(name, known)}")
+            complaints.append(f"unknown parameter {name[: settings.SHOWN]!r}; {_nearest(name, known)}")
         elif not (value is None and known[name].default is None):
             annotation = ast.parse(known[name].type, mode="eval").body
             values[name], wrong = _fit(value, annotation, name)
-            complaints += wrong
+            complaints += wrong or settings.complaints({name: values[name]})
     return values, complaints
 
 
@@ -113,7 +100,7 @@ def _comments(source: str) -> dict[int, str]:
 
 
 def _parameter(statement: ast.stmt, comment: str) -> Parameter:
-    line = ast.unparse(statement)
+    line = f"{ast.unparse(statement):.200}"
     if not (
         isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value
     ):
@@ -139,12 +126,14 @@ def _fit(value: Any, annotation: ast.expr, where: str) -> tuple[Any, list[str]]:
     inner = annotation.slice if isinstance(annotation, ast.Subscript) else None
     if kind == "list":
         if not isinstance(value, list):
-            return value, [f"{where} must be a list, got {_shown(value)}; write [{value!s:.{SHOWN}}]"]
+            return value, [
+                f"{where} must be a list, got {settings.shown(value)}; write [{value!s:.{settings.SHOWN}}]"
+            ]
         pairs = [_fit(v, inner, f"{where}[{i}]") if inner else (v, []) for i, v in enumerate(value)]
         return [v for v, _ in pairs], [c for _, complaints in pairs for c in complaints]
     if kind == "dict":
         if not isinstance(value, dict):
-            return value, [f"{where} must be a mapping, got {_shown(value)}; write {{key: value}}"]
+            return value, [f"{where} must be a mapping, got {settings.shown(value)}; write {{key: value}}"]
         inner = inner.elts[1] if isinstance(inner, ast.Tuple) else None
         named = {k: _fit(v, inner, f"{where}.{k}") if inner else (v, []) for k, v in value.items()}
         return {k: v for k, (v, _) in named.items()}, [c for _, cs in named.values() for c in cs]
@@ -153,18 +142,18 @@ def _fit(value: Any, annotation: ast.expr, where: str) -> tuple[Any, list[str]]:
 
 def _fit_scalar(value: Any, kind: str, where: str) -> tuple[Any, list[str]]:
     if isinstance(value, int | float) and not -LARGEST <= value <= LARGEST:  # so is no NaN
-        return value, [f"{where} must be a finite number of ordinary size, got {_shown(value)}"]
+        return value, [f"{where} must be a finite number of ordinary size, got {settings.shown(value)}"]
     if kind == "float" and type(value) is int:
         return float(value), []
     if type(value) is SCALARS[kind]:
         return value, []
-    return value, [f"{where} must be {kind}, got {_shown(value)}{_advice(value, kind)}"]
+    return value, [f"{where} must be {kind}, got {settings.shown(value)}{_advice(value, kind)}"]
 
 
 def _advice(value: Any, kind: str) -> str:
     if kind == "str":
         text = str(value).lower() if isinstance(value, bool) else str(value)
-        return f'; quote it: "{text:.{SHOWN}}"'
+        return f'; quote it: "{text:.{settings.SHOWN}}"'
     if kind == "float" and isinstance(value, str):
         return f"; YAML reads this as text, write {as_yaml_float(value)}" if _is_number(value) else ""
     if kind == "int" and isinstance(value, float | str) and _is_number(value) and float(value).is_integer():
@@ -188,25 +177,6 @@ def _is_number(value: Any) -> bool:
         return False
 
 
-def _shown(value: Any) -> str:
-    names = {str: "text", dict: "mapping", type(None): "nothing"}
-    text = repr(value)
-    return f"{names.get(type(value), type(value).__name__)} {text[:SHOWN]}{'…' if len(text) > SHOWN else ''}"
-
-
 def _nearest(name: str, known: Mapping[str, Any]) -> str:
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"known: {', '.join(known) or 'none'}"
-
-
-class _UniqueKeys(yaml.SafeLoader):
-    """The safe loader, refusing a key that is set twice: YAML would keep the last without a word."""
-
-    def construct_mapping(self, node, deep=False):
-        keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-        twice = sorted({str(key) for key in keys if keys.count(key) > 1})
-        if twice:
-            raise yaml.constructor.ConstructorError(
-                None, None, f"{', '.join(twice)} is set twice", node.start_mark
-            )
-        return super().construct_mapping(node, deep)

@@ -15,6 +15,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections.abc import Container, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
@@ -64,7 +65,9 @@ def run_suite(
         due = [plan for plan, reason in stale.items() if reason]
         runs = run_all(due, jobs=_jobs(jobs, len(chosen)), engine=engine, language=language)
         anew = sum(
-            rendering.refresh(plan.folder, **rendering.edition(plan.notebook, language)) for plan in chosen
+            rendering.refresh(plan.folder, **rendering.edition(plan.notebook, language))
+            for plan in chosen
+            if plans.read_run(plan.folder)
         )
         page = _write_index(suite, chosen, language)
     except KeyboardInterrupt:
@@ -113,7 +116,7 @@ def run_all(chosen: Sequence[plans.Plan], *, jobs: int, engine: str, language: s
             while pending:
                 done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
                 for future in done:
-                    future.result()  # an error of ours, not of a notebook: stop everything
+                    future.result()
                 progress.refresh()
         except BaseException:
             for run in runs:
@@ -134,6 +137,16 @@ class NotebookRun:
         self.lock = threading.Lock()
 
     def work(self) -> None:
+        """Run the notebook; an error of ours, or of the disk, fails this notebook and no other."""
+        try:
+            self._work()
+        except Exception as error:
+            self.stop()
+            if not self.record:
+                self.record = _unreported(error)
+                self.progress.end(self.name, self.record)
+
+    def _work(self) -> None:
         with (
             tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as noise,
             # Short, and cleaned up by whoever survives: the path of a socket holds 107 characters.
@@ -244,6 +257,20 @@ def _fail(spec: dict[str, Any], pid: int, code: int, noise: str) -> dict[str, An
     }
     work = execution.left_by(pid, Path(spec["folder"])) or execution.work_folder(Path(spec["folder"]))
     return execution.finish(spec, work, outcome)
+
+
+def _unreported(error: Exception) -> dict[str, Any]:
+    """Return the record of a run that could not leave a report: the folder is full or read-only, say."""
+    message = str(error)
+    if isinstance(error, OSError):
+        message = (
+            f"cannot write {error.filename or 'the report'}: {error.strerror}; make room, or use --out DIR"
+        )
+    return {
+        "status": "failed",
+        "seconds": 0.0,
+        "error": {"name": type(error).__name__, "message": message, "traceback": traceback.format_exc()},
+    }
 
 
 def _write_index(suite: Path, chosen: Sequence[plans.Plan], language: str) -> Path:

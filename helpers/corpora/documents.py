@@ -8,7 +8,16 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from helpers.corpora.files import check_unique, is_saved, read_jsonl, read_saved, read_text, text_of
+from helpers.corpora.files import (
+    check_unique,
+    id_of,
+    is_saved,
+    read_jsonl,
+    read_saved,
+    read_text,
+    text_of,
+    whole,
+)
 
 DEV_SHARE = 0.1
 GAP = "_"
@@ -40,9 +49,10 @@ def documents(rows: Sequence[Mapping], name: str) -> list[dict]:
     """Return documents in the one schema; those without an id are numbered."""
     checked = []
     for i, row in enumerate(rows):
-        key = str(row.get("id") or f"document-{i:05d}")
-        text = text_of(row, "text", f"{name}, document {i + 1} ({key})")
-        checked.append({"id": key, "title": row.get("title") or "", "text": text})
+        where = f"{name}, document {i + 1}"
+        key = id_of({"id": row.get("id") or f"document-{i:05d}"}, ("id",), where)
+        title = text_of(row, "title", f"{where} ({key})") if row.get("title") else ""
+        checked.append({"id": key, "title": title, "text": text_of(row, "text", f"{where} ({key})")})
     check_unique((row["id"] for row in checked), name, field="id")
     return checked
 
@@ -56,7 +66,7 @@ def lambada(rows: Sequence[Mapping], name: str) -> list[dict]:
         if GAP not in text:
             raise ValueError(f"{where}: the text has no {GAP!r} to mark the gap")
         answer, candidate = (text_of(row, field, where) for field in ("answer", "candidate"))
-        index = i if row.get("index") in (None, "") else int(row["index"])
+        index = i if row.get("index") in (None, "") else whole(row["index"], f"{where}, index")
         checked.append({"index": index, "text": text, "answer": answer, "candidate": candidate})
     check_unique((str(row["index"]) for row in checked), name, field="index")
     return checked

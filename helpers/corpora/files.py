@@ -8,6 +8,7 @@ import ast
 import csv
 import io
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,11 +17,30 @@ if TYPE_CHECKING:
     from datasets import Dataset
 
 SAVED = ("dataset_dict.json", "state.json")  # what Dataset.save_to_disk leaves in its folder
+SHOWN = 80  # characters of a wrong value
+LARGEST = 2**31 - 1  # offset or index
+WIDE = {b"\xff\xfe\0\0": "UTF-32", b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}  # by byte-order mark
+# What pyarrow and datasets raise about a damaged file, beside errors of their own and ValueError.
+UNREADABLE = (KeyError, IndexError, TypeError, AttributeError, RecursionError, MemoryError)
+ESCAPED = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")  # JSON's spelling of NUL and of surrogates
+
+HALF = re.compile("[\ud800-\udfff]")
 
 
 def read_text(path: Path) -> str:
     """Return a file's text: UTF-8, a byte-order mark dropped, lines ended by a bare newline."""
-    data = path.read_bytes()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise ValueError(f"{path}: cannot be read ({error.strerror})") from None
+    if wide := _wide(data):
+        raise ValueError(
+            f"{path}, line 1: this is {wide}, expected UTF-8. "
+            f"Convert it: iconv -f {wide} -t utf-8 {path.name} > utf8.{path.name}"
+        )
+    if b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise ValueError(f"{path}, line {line}: a NUL byte; text has none, so the file is damaged")
     try:
         return data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
@@ -35,13 +55,7 @@ def read_text(path: Path) -> str:
 
 def read_anything(path: Path) -> Any:
     """Return the value of a JSON file."""
-    text = read_text(path)
-    try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(
-            f"{path}, line {error.lineno}: not JSON ({error.msg}); {_ending(error, text)}"
-        ) from None
+    return _parsed_json(read_text(path), str(path))
 
 
 def read_json(path: Path) -> list[dict]:
@@ -58,12 +72,7 @@ def read_jsonl(path: Path) -> list[dict]:
     for number, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
             continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise ValueError(
-                f"{path}, line {number}: not JSON ({error.msg}); {_ending(error, line)}"
-            ) from None
+        row = _parsed_json(line, str(path), line=number)
         if not isinstance(row, dict):
             raise ValueError(f"{path}, line {number}: expected a JSON object, got {_shape(row)}")
         rows.append(row)
@@ -80,7 +89,7 @@ def read_csv(path: Path) -> list[dict]:
             if None in row or None in row.values():
                 raise ValueError(
                     f"{path}, line {reader.line_num}: expected {len(header)} cells "
-                    f"({', '.join(header)}), got another number; is the file truncated?"
+                    f"({listed(header)}), got another number; is the file truncated?"
                 )
             rows.append(row)
     except csv.Error as error:
@@ -96,7 +105,7 @@ def read_tsv(path: Path) -> list[dict]:
     for number, cells in enumerate(lines, 2):
         if len(cells) != len(header):
             raise ValueError(
-                f"{path}, line {number}: expected {len(header)} cells ({', '.join(header)}), got {len(cells)}"
+                f"{path}, line {number}: expected {len(header)} cells ({listed(header)}), got {len(cells)}"
             )
     return [dict(zip(header, map(_unquoted, cells), strict=True)) for cells in lines]
 
@@ -108,9 +117,13 @@ def read_parquet(path: Path) -> list[dict]:
     from datasets import Dataset
 
     try:
-        return rows_of(Dataset(pq.read_table(path)))
-    except pa.ArrowInvalid as error:
-        raise ValueError(f"{path}: not Parquet ({error}); is the file truncated? Download it again") from None
+        table = pq.ParquetFile(path).read()
+        table.validate(full=True)
+        return rows_of(Dataset(table))
+    except (pa.ArrowException, OSError, ValueError, *UNREADABLE) as error:
+        raise ValueError(
+            f"{path}: not Parquet ({_reason(error)}); is the file truncated? Download it again"
+        ) from None
 
 
 READERS = {".json": read_json, ".jsonl": read_jsonl, ".csv": read_csv, ".parquet": read_parquet}
@@ -123,15 +136,21 @@ def is_saved(folder: Path) -> bool:
 
 def read_saved(folder: Path, names: Iterable[str]) -> tuple[list[dict], bool]:
     """Return the rows of a `save_to_disk` folder, and whether it has splits: then of the first in `names`."""
+    import pyarrow as pa
     from datasets import DatasetDict, load_from_disk
 
-    saved = load_from_disk(str(folder))
-    if not isinstance(saved, DatasetDict):
-        return rows_of(saved), False
-    for name in names:
-        if name in saved:
-            return rows_of(saved[name]), True
-    raise ValueError(f"{folder} holds the splits {list(saved)}, none of {list(names)}")
+    try:
+        saved = load_from_disk(str(folder))
+        if not isinstance(saved, DatasetDict):
+            return rows_of(saved), False
+        for name in names:
+            if name in saved:
+                return rows_of(saved[name]), True
+    except (pa.ArrowException, OSError, ValueError, *UNREADABLE) as error:
+        raise ValueError(
+            f"{folder}: not what save_to_disk writes ({_reason(error)}); save it again"
+        ) from None
+    raise ValueError(f"{folder} holds the splits {listed(saved)}, none of {listed(names)}")
 
 
 def rows_of(dataset: "Dataset") -> list[dict]:
@@ -160,29 +179,54 @@ def parsed(value: Any, where: str, *, kind: type) -> Any:
     if isinstance(value, str):
         try:
             value = ast.literal_eval(value)
-        except (ValueError, SyntaxError, MemoryError, RecursionError):
-            raise ValueError(f"{where}: expected a {kind.__name__}, got the text {_short(value)}") from None
+        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            raise ValueError(f"{where}: expected a {kind.__name__}, got the text {shown(value)}") from None
     if not isinstance(value, kind):
-        raise ValueError(f"{where}: expected a {kind.__name__}, got {_short(value)}")
+        raise ValueError(f"{where}: expected a {kind.__name__}, got {shown(value)}")
     return value
 
 
 def text_of(row: Mapping, field: str, where: str) -> str:
-    """Return a text field that must be there and must not be blank."""
+    """Return a text field that must be there, must not be blank and holds no NUL."""
     value = row.get(field)
-    if not isinstance(value, str) or not value.strip():
-        raise ValueError(
-            f"{where}: expected text in {field!r}, got {_short(value)}; fields: {', '.join(row)}"
-        )
+    if not isinstance(value, str) or not value.strip() or "\0" in value:
+        raise ValueError(f"{where}: expected text in {field!r}, got {shown(value)}; fields: {listed(row)}")
     return value
+
+
+def whole(value: Any, where: str) -> int:
+    """Return a whole number, given as one or (in a CSV) as its spelling; bounded, as offsets are."""
+    number = value
+    if isinstance(value, str) and len(value) <= 12:
+        number = int(value) if value.strip().lstrip("-").isdecimal() else value
+    elif isinstance(value, float) and value.is_integer():
+        number = int(value)
+    if type(number) is not int or not -LARGEST <= number <= LARGEST:
+        raise ValueError(f"{where}: expected a whole number, got {shown(value)}")
+    return number
 
 
 def id_of(row: Mapping, fields: Sequence[str], where: str) -> str:
     """Return a row's id, the first of `fields` that it has; numbers become text."""
     for field in fields:
-        if row.get(field) not in (None, ""):
-            return str(row[field])
-    raise ValueError(f"{where}: expected an id in {' or '.join(map(repr, fields))}; fields: {', '.join(row)}")
+        value = row.get(field)
+        if value not in (None, ""):
+            if not isinstance(value, str | int | float) or len(str(value)) > SHOWN or "\0" in str(value):
+                raise ValueError(f"{where}: expected an id of at most {SHOWN} characters, got {shown(value)}")
+            return str(value)
+    raise ValueError(f"{where}: expected an id in {' or '.join(map(repr, fields))}; fields: {listed(row)}")
+
+
+def shown(value: Any) -> str:
+    """Return a value as an error message shows it: on one line, cut where it is long."""
+    text = repr(value[: SHOWN + 1] if isinstance(value, str) else value)
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}…"
+
+
+def listed(names: Iterable[object]) -> str:
+    """Return names for an error message: the first few, none of them long."""
+    first = [f"{str(name)[:40]}{'…' * (len(str(name)) > 40)}" for name in names]
+    return ", ".join(first[:20]) + (f" and {len(first) - 20} more" if len(first) > 20 else "")
 
 
 def check_unique(ids: Iterable[str], name: str, *, field: str) -> None:
@@ -203,6 +247,10 @@ def _unquoted(cell: str) -> str:
     return cell[1:-1].replace('""', '"') if quoted else cell
 
 
+def _reason(error: BaseException) -> str:
+    return f"{type(error).__name__}: {str(error).partition(chr(10))[0]:.200}"
+
+
 def _decodes(data: bytes, codec: str) -> bool:
     try:
         data.decode(codec)
@@ -220,6 +268,44 @@ def _shape(value: Any) -> str:
     return f"a {type(value).__name__}" if not isinstance(value, list) else "an array with other things in it"
 
 
-def _short(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else f"{text[:77]}…"
+def _parsed_json(text: str, name: str, *, line: int = 0) -> Any:
+    """Return the value of a JSON text; every error says in which line of the file it is."""
+    try:
+        value = json.loads(text, parse_int=_bounded, parse_constant=_bounded)
+    except json.JSONDecodeError as error:
+        place = f"{name}, line {line or error.lineno}"
+        raise ValueError(f"{place}: not JSON ({error.msg}); {_ending(error, text)}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "lists in lists without end" if isinstance(error, RecursionError) else error
+        raise ValueError(f"{name}{f', line {line}' if line else ''}: {reason}; mend that value") from None
+    if ESCAPED.search(text):
+        _check_characters(value, name, line)
+    return value
+
+
+def _bounded(digits: str) -> int:
+    """Read a number of JSON; NaN, Infinity and numbers of hundreds of digits are no data."""
+    if len(digits) > 30 or not digits.lstrip("-").isdecimal():
+        raise ValueError(f"expected an ordinary number, got {digits[:30]}{'…' * (len(digits) > 30)}")
+    return int(digits)
+
+
+def _check_characters(value: Any, name: str, line: int) -> None:
+    """Refuse NUL and halves of characters, which JSON can spell and no text file can hold."""
+    for number, row in enumerate(value if isinstance(value, list) else [value], 1):
+        text = json.dumps(row, ensure_ascii=False)
+        half = HALF.search(text)
+        if half or "\\u0000" in text.replace("\\\\", ""):
+            what = f"half a character, {half[0]!a}" if half else "a NUL"
+            raise ValueError(f"{name}, {f'line {line}' if line else f'row {number}'}: {what}; write it out")
+
+
+def _wide(data: bytes) -> str:
+    """Name an encoding of two or four bytes a character; "" for none."""
+    for mark, name in WIDE.items():
+        if data.startswith(mark):
+            return name
+    start = data[:2000]
+    if len(start) > 3 and max(start[::2].count(0), start[1::2].count(0)) > len(start) // 4:
+        return "UTF-16BE" if start[::2].count(0) > start[1::2].count(0) else "UTF-16LE"
+    return ""

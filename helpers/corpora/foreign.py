@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helpers.corpora import words
-from helpers.corpora.files import parsed
+from helpers.corpora.files import listed, parsed, shown, whole
 
 TEXT = (
     "text",
@@ -93,7 +93,7 @@ def tagged(sentence: words.Sentence, reading: Reading) -> Row:
 def relations(record: Row, where: str, reading: Reading) -> Iterator[Row]:
     """Yield the relations of a record, which is one itself or a text with entities and relations by id."""
     if isinstance(record.get("token"), list) and "subj_start" in record:
-        text, sides = _tacred(record)
+        text, sides = _tacred(record, where)
         yield from _relation(text, sides, record.get("relation"), where, reading)
         return
     sides = [_side(record, ours, where, reading) for ours in ROLES]
@@ -213,13 +213,12 @@ class _Opened:
 
 def _opened(record: Row, where: str, reading: Reading) -> _Opened | None:
     if record.get("answer", "accept") != "accept":  # Prodigy's
-        reading.dropped[f"record with the answer {record['answer']!r}"].append(where)
+        reading.dropped[f"record with the answer {shown(record['answer'])}"].append(where)
         return None
     whole = record["data"] if isinstance(record.get("data"), Mapping) else record
     names = (reading.fields["text"],) if "text" in reading.fields else TEXT
     if not any(name in whole for name in names):
-        shown = ", ".join(map(str, whole))
-        raise ValueError(f"{where}: no text in it; fields: {shown}. Name it: --map text=<field>")
+        raise ValueError(f"{where}: no text in it; fields: {listed(whole)}. Name it: --map text=<field>")
     text = _first(whole, names, str) or ""
     if not text.strip():
         reading.dropped["record without text"].append(where)
@@ -278,13 +277,15 @@ def _side(record: Row, ours: str, where: str, reading: Reading) -> Row | None:
     return None
 
 
-def _tacred(record: Row) -> tuple[str, list[Row | None]]:
+def _tacred(record: Row, where: str) -> tuple[str, list[Row | None]]:
     """Return text and entities of a record in TACRED's form, whose ends are the last word."""
     tokens: list[str] = record["token"]
     sides: list[Row | None] = []
     starts = [sum(len(word) + 1 for word in tokens[:i]) for i in range(len(tokens))]
     for role in ("subj", "obj"):
-        first, last = int(record[f"{role}_start"]), int(record[f"{role}_end"])
+        first, last = (
+            whole(record[f"{role}_{edge}"], f"{where}, {role}_{edge}") for edge in ("start", "end")
+        )
         end = starts[last] + len(tokens[last])
         sides.append({"start": starts[first], "end": end, "type": record.get(f"{role}_type")})
     return " ".join(tokens), sides
@@ -347,7 +348,7 @@ def _number(mark: Row, names: Sequence[str]) -> int | None:
 
 def _flag(value: Any, where: str) -> bool:
     if str(value) not in FLAGS:
-        raise ValueError(f"{where}: expected 0 or 1, got {value!r}")
+        raise ValueError(f"{where}: expected 0 or 1, got {shown(value)}")
     return FLAGS[str(value)]
 
 

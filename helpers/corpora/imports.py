@@ -191,13 +191,24 @@ def _rows(path: Path, task: str, reading: Reading) -> list[Row]:
         reading.joint = "" if reading.flags else foreign.joint_of(records, reading)
     if task == "entities":
         tokens = (reading.get(record, "text", foreign.TOKENS, list) or () for record in records)
-        reading.joined_by = words.separator([word for row in tokens for word in row])
+        reading.joined_by = words.separator([str(word) for row in tokens for word in row])
     rows = []
     for number, record in enumerate(records, 1):
         key = reading.get(record, "id", ("guid", "id", "ID", "doc_id"))
         own = {} if key is None else {"id": str(key)}
-        rows += [row | own for row in READ[task](record, f"{path.name}, record {number}", reading)]
+        rows += [row | own for row in _read_record(record, f"{path.name}, record {number}", task, reading)]
     return rows
+
+
+def _read_record(record: Row, where: str, task: str, reading: Reading) -> list[Row]:
+    """Read a record; one with values where a tool writes lists or objects is an error of the file."""
+    try:
+        return list(READ[task](record, where, reading))
+    except (AttributeError, IndexError, KeyError, OverflowError, TypeError) as error:
+        raise ValueError(
+            f"{where}: not built like the records of a tool we know ({type(error).__name__}: "
+            f"{error!s:.100}): {files.shown(record)}"
+        ) from error
 
 
 def _columns(path: Path, reading: Reading) -> list[Row]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from helpers.corpora.files import check_unique, id_of, parsed, read_text, text_of
+from helpers.corpora.files import check_unique, id_of, parsed, read_text, shown, text_of, whole
 from helpers.corpora.labels import tags_of
 from helpers.corpora.schemas import Schema, unknown
 
@@ -39,7 +39,7 @@ def read_ner_tsv(path: Path) -> list[dict]:
     """Return the sentences of an entity TSV; `line` is where their first character stands.
 
     Nothing is stripped: a row may be a space (`" \\tO"`) or a hash (`"#\\tO"`). A file that does not end with
-    an empty line is accepted when the comment of its last sentence shows that nothing is missing.
+    an empty line is accepted only when the comment of its last sentence shows that nothing is missing.
     """
     text = read_text(path)
     lines = text.removesuffix("\n").split("\n")
@@ -55,10 +55,15 @@ def _check_whole(last: Mapping, lines: Sequence[str], path: Path) -> None:
     """Refuse a last sentence that stops before its comment does."""
     _, _, comment = lines[last["line"] - 2].partition("\t")
     read = "".join(last["tokens"])
-    if comment.strip() and read.strip() not in (comment.strip(), MARKUP.sub(r"\1", comment).strip()):
+    where = f"{path}, line {len(lines)} ({last['guid']})"
+    if not comment.strip():
         raise ValueError(
-            f"{path}, line {len(lines)} ({last['guid']}): the file ends at {read[-10:]!r}, inside the "
-            f"sentence {comment!r}: it is truncated, download it again"
+            f"{where}: no empty line after the last sentence: add one, or is the file truncated?"
+        )
+    if read.strip() not in (comment.strip(), MARKUP.sub(r"\1", comment).strip()):
+        raise ValueError(
+            f"{where}: the file ends at {read[-10:]!r}, inside the sentence {shown(comment)}: it is "
+            "truncated, download it again"
         )
 
 
@@ -67,18 +72,21 @@ def _sentence(lines: list[str], start: int, end: int, path: Path) -> dict:
     while first < end and lines[first].startswith(COMMENT):
         first += 1
     if first == start:
-        raise ValueError(f"{path}, line {start + 1}: expected `## <id>` above the rows, got {lines[start]!r}")
+        got = shown(lines[start])
+        raise ValueError(f"{path}, line {start + 1}: expected `## <id>` above the rows, got {got}")
     if first == end:
         raise ValueError(
-            f"{path}, line {end}: no rows below the comment {lines[end - 1]!r}; is the file truncated?"
+            f"{path}, line {end}: no rows below the comment {shown(lines[end - 1])}; is the file truncated?"
         )
-    guid = lines[first - 1].removeprefix(COMMENT).split("\t")[0]
+    guid = id_of(
+        {"id": lines[first - 1].removeprefix(COMMENT).split("\t")[0]}, ("id",), f"{path}, line {first}"
+    )
     rows = lines[first:end]
     wrong = next((at for at, row in enumerate(rows) if row[1:2] != "\t" or "\t" in row[2:]), None)
     if wrong is not None:
         raise ValueError(
             f"{path}, line {first + wrong + 1} ({guid}): expected one character, a tab and a tag, "
-            f"got {rows[wrong]!r}"
+            f"got {shown(rows[wrong])}"
         )
     return {
         "guid": guid,
@@ -105,7 +113,7 @@ def _relation(row: Mapping, where: str, schema: Schema) -> dict:
         "subject_entity": subject,
         "object_entity": object_,
         "label": schema.id_of(row.get("label"), where),
-        "source": str(row.get("source") or ""),
+        "source": _source(row.get("source"), where),
     }
 
 
@@ -114,21 +122,29 @@ def _entity(row: Mapping, field: str, sentence: str, where: str, schema: Schema)
     entity = parsed(row.get(field), where, kind=dict)
     try:
         word, kind = entity["word"], entity["type"]
-        start, end = int(entity["start_idx"]), int(entity["end_idx"])
-    except (KeyError, TypeError, ValueError):
-        raise ValueError(f"{where}: expected word, start_idx, end_idx and type, got {entity}") from None
+        start, end = (whole(entity[edge], where) for edge in ("start_idx", "end_idx"))
+    except KeyError:
+        raise ValueError(
+            f"{where}: expected word, start_idx, end_idx and type, got {shown(entity)}"
+        ) from None
     if not 0 <= start <= end < len(sentence) or sentence[start : end + 1] != word:
         raise ValueError(
-            f"{where}: characters {start}–{end} are {sentence[max(start, 0) : end + 1]!r}, not {word!r}; "
-            f"end_idx is inclusive, so {word!r} would be {_offsets(sentence, word)}"
+            f"{where}: characters {start}–{end} are {shown(sentence[max(start, 0) : end + 1])}, "
+            f"not {shown(word)}; end_idx is inclusive, so {shown(word)} would be {_offsets(sentence, word)}"
         )
     if kind not in schema.types:
         raise ValueError(f"{where}: {unknown('type', kind, schema.types)}")
     return {"word": word, "start_idx": start, "end_idx": end, "type": kind}
 
 
+def _source(value: object, where: str) -> str:
+    if not isinstance(value, str | int | float | None):
+        raise ValueError(f"{where}: expected text in 'source', got {shown(value)}")
+    return str(value or "")
+
+
 def _placed(entity: Mapping) -> str:
-    return f"{entity['word']!r} at {entity['start_idx']}–{entity['end_idx']}"
+    return f"{shown(entity['word'])} at {entity['start_idx']}–{entity['end_idx']}"
 
 
 def _offsets(sentence: str, word: str) -> str:
@@ -154,16 +170,21 @@ class _Tags:
 
 
 def _entity_sentence(row: Mapping, name: str, known: _Tags, *, default_guid: str, number: int) -> dict:
-    guid = str(row.get("guid") or default_guid)
+    guid = id_of({"guid": row.get("guid") or default_guid}, ("guid",), f"{name}, row {number}")
     where = f"{name}, row {number} ({guid})"
     tokens, tags = (
         parsed(row.get(field), f"{where}, {field}", kind=list) for field in ("tokens", "ner_tags")
     )
     if not tokens or len(tokens) != len(tags):
         raise ValueError(f"{where}: {len(tokens)} characters but {len(tags)} tags; expected one tag each")
-    if {*map(len, tokens)} != {1}:
-        long = next(token for token in tokens if len(token) != 1)
-        raise ValueError(f"{where}: {long!r} is not one character; tags are per character, spaces included")
+    if {*map(type, tokens), *map(type, tags)} != {str}:
+        other = next(value for value in (*tokens, *tags) if type(value) is not str)
+        raise ValueError(f"{where}: characters and tags are texts, got {shown(other)}")
+    if {*map(len, tokens)} != {1} or "\0" in tokens:
+        long = next(token for token in tokens if len(token) != 1 or token == "\0")
+        raise ValueError(
+            f"{where}: {shown(long)} is not one character; tags are per character, spaces included"
+        )
     moves = list(zip(["O", *tags], tags, strict=False))
     if not known.moves.issuperset(moves):
         at, (previous, tag) = next((at, move) for at, move in enumerate(moves) if move not in known.moves)

@@ -22,6 +22,8 @@ from typing import NamedTuple
 
 import yaml
 
+from helpers import settings
+from helpers.corpora.files import SHOWN, listed, read_text, shown
 from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAG_TYPES, TECHNIQUES, tags_of
 
 FILE = "labels.yaml"
@@ -71,7 +73,8 @@ def of_relations(labels: tuple[str, ...], types: tuple[str, ...], *, none: str =
 def entities(rows: Iterable[Mapping], folder: Path | None) -> Schema:
     """Read the entity types of tagged rows."""
     given = read(folder, ("labels",))
-    tags = {tag for row in rows for tag in row.get("ner_tags") or () if isinstance(tag, str)}
+    given_tags = (row["ner_tags"] for row in rows if isinstance(row.get("ner_tags"), list))
+    tags = {tag for tags in given_tags for tag in tags if isinstance(tag, str)}
     found = (tag[2:] for tag in tags if tag[:2] in ("B-", "I-"))
     types = given.get("labels") or _own(found, TAG_TYPES)
     return Schema(types, tags_of(types))
@@ -85,10 +88,11 @@ def classes(rows: Iterable[Mapping], folder: Path | None) -> Schema:
 
 def unknown(what: str, label: object, names: Sequence[str]) -> str:
     """Say that a label is not in the schema, and what to do."""
-    near = get_close_matches(str(label), names, n=1)
-    shown = ", ".join(names) if len(names) <= 40 else f"{', '.join(names[:40])} …"
-    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {shown}."
-    return f"unknown {what} {label!r}; {hint} Labels of your own: list them all in {FILE} beside the data"
+    near = get_close_matches(str(label)[:SHOWN], names, n=1)
+    hint = f"did you mean {near[0]!r}?" if near else f"expected one of {listed(names)}."
+    return (
+        f"unknown {what} {shown(label)}; {hint} Labels of your own: list them all in {FILE} beside the data"
+    )
 
 
 def read(folder: Path | None, keys: Sequence[str]) -> dict:
@@ -97,9 +101,9 @@ def read(folder: Path | None, keys: Sequence[str]) -> dict:
     if not path or not path.is_file():
         return {}
     try:
-        given = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path}: not readable as YAML ({str(error).splitlines()[0]})") from None
+        given = settings.read_yaml(read_text(path))
+    except ValueError as error:
+        raise ValueError(f"{path}: {str(error).removeprefix(f'{path}, ')}") from None
     if not isinstance(given, dict) or not set(given) <= set(keys) or not given:
         raise ValueError(f"{path}: expected lines of `{keys[0]}: [name, name]`, with keys {', '.join(keys)}")
     return {
@@ -155,7 +159,7 @@ def _techniques(rows: Iterable[Mapping]) -> Iterable[object]:
     for row in rows:
         names = row.get("techniques")
         if isinstance(names, str):  # a CSV's spelling of the list; a bad one is named with its row later
-            with suppress(ValueError, SyntaxError):
+            with suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
                 names = ast.literal_eval(names)
         if isinstance(names, list):
             yield from names
@@ -169,11 +173,11 @@ def _plain(name: str) -> str:
 def _names(value: object, path: Path, key: str) -> tuple[str, ...]:
     names = [_text(name, path) for name in value] if isinstance(value, list) else []
     if not names or len(set(names)) < len(names):
-        raise ValueError(f"{path}: expected `{key}: [name, name]` with each name once, got {value!r}")
+        raise ValueError(f"{path}: expected `{key}: [name, name]` with each name once, got {shown(value)}")
     return tuple(names)
 
 
 def _text(value: object, path: Path) -> str:
     if not isinstance(value, (str, int)) or isinstance(value, bool) or value == "":
-        raise ValueError(f'{path}: {value!r} is no name; put quotes around it, as in "no"')
+        raise ValueError(f'{path}: {shown(value)} is no name; put quotes around it, as in "no"')
     return str(value)

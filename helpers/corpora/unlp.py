@@ -7,7 +7,7 @@ are clipped and counted; the others are left as the annotators made them.
 import warnings
 from collections.abc import Mapping, Sequence
 
-from helpers.corpora.files import check_unique, id_of, parsed, text_of
+from helpers.corpora.files import check_unique, id_of, parsed, shown, text_of, whole
 from helpers.corpora.schemas import Schema, unknown
 
 FLAGS = {True: True, False: False, "True": True, "False": False, "true": True, "false": False}
@@ -63,8 +63,8 @@ def _post(row: Mapping, where: str, schema: Schema, *, spoken: bool) -> dict:
         )
     own = [i for i, name in enumerate(schema.labels) if name in names]
     flag = row.get("manipulative", bool(names))
-    if flag not in FLAGS:
-        raise ValueError(f"{where}: manipulative must be true or false, got {flag!r}")
+    if not isinstance(flag, str | int) or flag not in FLAGS:
+        raise ValueError(f"{where}: manipulative must be true or false, got {shown(flag)}")
     return {
         "id": key,
         "content": text_of(row, "content", where),
@@ -85,8 +85,9 @@ def _list(row: Mapping, field: str, where: str) -> list:
 
 
 def _span(span: Sequence[int], where: str) -> list[int]:
-    try:
-        start, end = (int(edge) for edge in span)
-    except (TypeError, ValueError):
-        raise ValueError(f"{where}: a trigger span is [start, end], got {span!r}") from None
+    if not isinstance(span, list | tuple) or len(span) != 2:
+        raise ValueError(f"{where}: a trigger span is [start, end], got {shown(span)}")
+    start, end = (whole(edge, f"{where}, trigger_words") for edge in span)
+    if start > end:
+        raise ValueError(f"{where}: the trigger span [{start}, {end}] ends before it starts")
     return [start, end]

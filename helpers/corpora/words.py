@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from helpers.corpora.files import read_text
+from helpers.corpora.files import read_text, shown
 
 OUTSIDE, ALONE = {"O", "o", "-", "_", ""}, {"I", "E"}  # marks that may stand without a type
 BEFORE, AFTER = re.compile(r"([BIEMSULW])[-_](.+)"), re.compile(r"(.+)[-_]([BIEMSULW])")
@@ -53,7 +53,10 @@ def read_columns(path: Path, fields: Mapping[str, str]) -> list[Sentence]:
             blocks[-1].append((number, line.split("\t") if tabs else line.split()))
     blocks = [block for block in blocks if block]
     width = _width(blocks)
-    blocks = [[row for row in block if len(row[1]) == width or row[1][0][0] not in "#;$"] for block in blocks]
+    blocks = [
+        [row for row in block if len(row[1]) == width or row[1][0][:1] not in ("#", ";", "$")]
+        for block in blocks
+    ]
     blocks = [block for block in blocks if block]
     columns = _columns(blocks, width, path)
     tag = _chosen(fields, "label", width, path) or _tag_column(columns, path)
@@ -121,7 +124,9 @@ def _parts(tag: str) -> tuple[str, str]:
         return found[1], found[2]
     found = AFTER.fullmatch(tag)
     if not found:
-        raise ValueError(f"{tag!r} is no tag: expected O, or a type with B-, I-, E-, S-, L- or U- beside it")
+        raise ValueError(
+            f"{shown(tag)} is no tag: expected O, or a type with B-, I-, E-, S-, L- or U- beside it"
+        )
     return found[2], found[1]
 
 
@@ -136,7 +141,8 @@ def _columns(blocks: list[list[tuple[int, list[str]]]], width: int, path: Path) 
         for number, cells in block:
             if len(cells) != width:
                 raise ValueError(
-                    f"{path}, line {number}: {len(cells)} columns where the others have {width}: {cells[:4]}"
+                    f"{path}, line {number}: {len(cells)} columns where the others have {width}: "
+                    f"{shown(cells)}"
                 )
     if width < 2:
         raise ValueError(f"{path}: expected a word and a tag in every line, found {width} columns")
@@ -148,9 +154,9 @@ def _tag_column(columns: list[list[str]], path: Path) -> int:
         below = columns[i - 1][1:]  # the first line may be a header
         if all(map(is_tag, below)) and not set(below) <= OUTSIDE:
             return i
-    shown = next((cell for cell in columns[-1][1:] if not is_tag(cell)), "only O")
+    other = next((cell for cell in columns[-1][1:] if not is_tag(cell)), "only O")
     raise ValueError(
-        f"{path}: no column holds tags alone (the last has {shown!r}); name it: --map label=<number>"
+        f"{path}: no column holds tags alone (the last has {shown(other)}); name it: --map label=<number>"
     )
 
 

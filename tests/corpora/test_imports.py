@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from helpers import cli, corpora
@@ -169,6 +169,13 @@ def annotated(draw):
     tool=st.sampled_from(["doccano", "studio", "utf-16", "inclusive"]),
 )
 def test_spans_survive_the_round_trip(tmp_path_factory, rows, tool):
+    ambiguous = any(  # the offsets hold the word in characters, too
+        text[a:b] == text[_units(text, a) : _units(text, b)]
+        for text, marks in rows
+        for a, b, _ in marks
+        if _units(text, a) > a
+    )
+    assume(tool != "utf-16" or not ambiguous)
     folder = tmp_path_factory.mktemp("spans")
     write_lines(folder / "x_train.jsonl", [_exported(text, marks, tool) for text, marks in rows])
     found = imports.read([str(folder / "x_train.jsonl")], "entities", {})
@@ -177,12 +184,16 @@ def test_spans_survive_the_round_trip(tmp_path_factory, rows, tool):
     assert not any(line.startswith("dropped") for line in found.said)
 
 
+def _units(text, at):
+    return len(text[:at].encode("utf-16-le")) // 2
+
+
 def _exported(text, marks, tool):
     if tool == "doccano":
         return {"text": text, "label": [list(mark) for mark in marks]}
 
     def units(at):
-        return len(text[:at].encode("utf-16-le")) // 2 if tool == "utf-16" else at
+        return _units(text, at) if tool == "utf-16" else at
 
     values = [
         {"start": units(a), "end": units(b) - (tool == "inclusive"), "text": text[a:b], "labels": [k]}

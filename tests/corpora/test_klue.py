@@ -106,12 +106,20 @@ class TestBadEntities:
         (path := tmp_path / "train.tsv").write_text(text)
         assert str(path) in refused(match, corpora.load_entities, path, "train")
 
-    @pytest.mark.parametrize("comment", ["하람 #", "<하람:PS> #", ""])
+    @pytest.mark.parametrize("comment", ["하람 #", "<하람:PS> #"])
     @pytest.mark.parametrize("cut", [0, 1, 2])
     def test_a_whole_last_sentence_needs_no_empty_line(self, tmp_path, comment, cut):
         text = tsv(NER).replace("ner-0\t하람 #", f"ner-0\t{comment}")
         (path := tmp_path / "train.tsv").write_text(text[: len(text) - cut])
         assert corpora.load_entities(path, "train")["sentence"][:] == ["하람 #"]
+
+    @pytest.mark.parametrize("cut", [1, 2, 5])
+    def test_without_its_text_in_the_comment_a_last_sentence_needs_an_empty_line(self, tmp_path, cut):
+        """Nothing else would tell a whole sentence from one that was cut at the end of a line."""
+        text = tsv(NER).replace("ner-0\t하람 #", "ner-0")
+        (path := tmp_path / "train.tsv").write_text(text[: len(text) - cut])
+        match = r"line [67] \(ner-0\): no empty line after the last sentence: add one"
+        assert str(path) in refused(match, corpora.load_entities, path, "train")
 
     def test_empty_file(self, tmp_path):
         (path := tmp_path / "train.tsv").write_text("")

@@ -37,6 +37,14 @@ def test_hangul_and_minus_signs_have_glyphs(ax):
     draw(ax)
 
 
+@pytest.mark.parametrize("text", ["$$", r"$\frac{1$", "5 $ and 6 $", r"\$ _{"])
+def test_text_from_data_is_no_mathematics(ax, text):
+    ax.set_title(text)
+    ax.set_xticks([0.5], [text])
+    ax.text(0.5, 0.5, text)
+    draw(ax)
+
+
 def test_forest_puts_the_best_on_top_with_its_interval(ax):
     figures.forest(INTERVALS.iloc[::-1], ax, label="이름", unit="F1", reference=1.5)
     assert [tick.get_text() for tick in ax.get_yticklabels()] == ["가", "나"]

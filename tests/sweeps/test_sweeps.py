@@ -10,6 +10,7 @@ import textwrap
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from datasets import Dataset
 
@@ -244,6 +245,44 @@ def test_an_unreadable_row_is_computed_again(cache, tmp_path):
     assert counting(counted, [4], tmp_path / "c", name="torn")["square"][0] == 16
     assert json.loads(row.read_text())["result"] == {"square": 16}
     assert lines(tmp_path / "c") == [4, 4]
+
+
+def _edited(row):
+    row.write_text(row.read_text().replace('"square": 16', '"square": 17'))
+
+
+def _changed(row):
+    array = row.parent / "files" / "a.npy"
+    os.utime(row, (1, 1))
+    array.write_bytes(bytes(len(array.read_bytes())))
+
+
+DAMAGES = {
+    "null": lambda row: row.write_text("null"),
+    "no object": lambda row: row.write_text("[1]"),
+    "deep": lambda row: row.write_text("[" * 100_000),
+    "edited": _edited,
+    "array cut": lambda row: (row.parent / "files" / "a.npy").write_bytes(b"x"),
+    "array gone": lambda row: (row.parent / "files" / "a.npy").unlink(),
+    "array changed": _changed,
+}
+
+
+def kept(x, calls, folder):
+    np.save(folder / "a.npy", np.full(100, x))
+    return counted(x, calls)
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_or_edited_row_is_computed_again_and_said_once(cache, tmp_path, capsys, damage):
+    counting(kept, [4], tmp_path / "c", name="damaged")
+    (row,) = cache.rglob("row.json")
+    DAMAGES[damage](row)
+    again = counting(kept, [4], tmp_path / "c", name="damaged")
+    assert again["square"][0] == 16 and np.load(Path(again["folder"][0]) / "a.npy").tolist() == [4] * 100
+    assert capsys.readouterr().out.count("in the cache") == 1
+    counting(kept, [4], tmp_path / "c", name="damaged")
+    assert lines(tmp_path / "c") == [4, 4] and "in the cache" not in capsys.readouterr().out
 
 
 def test_a_full_disk_stops_with_advice_and_leaves_nothing_half_written(cache, tmp_path, monkeypatch):
