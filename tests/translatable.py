@@ -22,7 +22,8 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 HELPERS = [
     ROOT / "helpers" / name
     for name in (
-        "declarations.py", "records.py", "pretrained.py", "corpora/checks.py", "display/explorers.py",
+        "declarations.py", "grids.py", "records.py",
+        "pretrained.py", "corpora/checks.py", "display/explorers.py",
         "display/figures.py", "display/highlight.py", "display/wording.py", "relations/data.py",
         "eda/*.py", "relations/*.py", "entities/*.py", "multilabel/*.py", "coreference/*.py",
     )

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from helpers import records
+from helpers import grids, records
 from helpers.batch import drawings, glosses, markup, parameters, summary
 from helpers.display import messages, notation, phrases, translations
 
@@ -92,7 +92,8 @@ def digest(folder: Path, *, language: str = "en", prose: Path | None = None) -> 
     files = [folder / name for name in ("notebook.ipynb", "run.json", "metrics.json")]
     files += [*sorted(STYLE.iterdir()), glosses.GLOSSARY, Path(__file__)]
     files += [Path(module.__file__ or "") for module in CODE]
-    files += [prose / f"{folder.name}.yaml", translations.SHARED / f"{language}.yaml"] if prose else []
+    own = folder.name.partition(grids.MARK)[0]
+    files += [prose / f"{own}.yaml", translations.SHARED / f"{language}.yaml"] if prose else []
     hashes = [hashlib.sha256(file.read_bytes()).digest() for file in files if file.is_file()]
     return hashlib.sha256(b"".join([language.encode(), *hashes])).hexdigest()[:16]
 

@@ -121,6 +121,11 @@ def intervals(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.concat([frame.drop(columns=[column]), spread], axis=1)
 
 
+def as_intervals(frame: pd.DataFrame) -> list[Interval]:
+    """Gather columns `value`, `low` and `high` into Intervals: `intervals` the other way round."""
+    return [Interval(*map(float, row)) for row in frame[["value", "low", "high"]].to_numpy()]
+
+
 def show_frames() -> None:
     """Let a frame that a cell ends with, in a notebook, look like `table` makes it look."""
     from IPython import get_ipython
