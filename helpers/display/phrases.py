@@ -20,14 +20,20 @@ NUMERIC = re.compile(r"[+,\d.]*[dfg%,]|\+?,?\.?\d*")  # a format that only numbe
 EDGE = " \n.,;:!?*"  # what may stand around a phrase without belonging to it
 # Where a text may be cut: between sentences, in lists, around numbers and brackets.
 JOINT = re.compile(
-    r"[.?!] |; |, (?:and )?|: | · | and | → |\n+| \(|\)(?: |(?=[.,;:]))"
-    r"|(?<=[\d\])%]) (?=[A-Za-z])| (?=[+−-]?\d)"
+    r"[.?!] |; |, (?:and )?(?![+−-]?[\d.]+\])|: | · | and | → | − |\n+| \(|\)(?: |(?=[.,;:]))"
+    r"|(?<=[\d\])%]) (?=[A-Za-z])|(?<!,) (?=[+−-]?\d)"
 )
 JOINED = {" and ": ", ", ", and ": ", ", " (": "("}
+# Of two ways that leave as much, the one with fewer parts, then with smaller fields: in letters left.
+CUT, SWALLOWED = 0.05, 0.01
 LONGEST = 30  # parts of a text that are taken for one phrase
 # An ordinary word: letters alone, at most the first of them large. All else is a name, a number or code.
 WORD = re.compile(r"(?<![\w`@:/.+=<>#-])[A-Za-z]?[a-z]+(?:'s|s')?(?:-[a-z]+)*(?![\w`@/+=-]|[.:]\w)")
 PARTICLE = re.compile(r"\[(" + "|".join(sorted(FORMS, key=len, reverse=True)) + r")/\w*\]")
+
+
+Told = tuple[float, str]
+"""What a translation costs, and the text."""
 
 
 class Template(NamedTuple):
@@ -52,7 +58,7 @@ class Phrasebook:
             else:
                 self.whole[english.strip(EDGE)] = other.strip(EDGE)
         self.templates.sort(key=lambda template: -len(FIELD.sub("", template.english)))
-        self.known: dict[str, tuple[int, str]] = {}
+        self.known: dict[str, Told] = {}
         self._phrase = cache(self._phrase)  # type: ignore[method-assign]  # the same part is tried again and again
 
     def __call__(self, text: str) -> str:
@@ -61,10 +67,10 @@ class Phrasebook:
 
     def left(self, text: str) -> int:
         """Return how many letters of ordinary words a text would keep."""
-        return self.best(text)[0]
+        return int(self.best(text)[0])
 
-    def best(self, text: str) -> tuple[int, str]:
-        """Return the letters left and the translation that leaves the fewest."""
+    def best(self, text: str) -> Told:
+        """Return the translation that costs least: letters left, and joints that a field has swallowed."""
         if not WORD.search(text) and text.strip(EDGE) not in self.whole:
             return 0, text
         if text not in self.known:
@@ -74,14 +80,14 @@ class Phrasebook:
             self.known[text] = left, text[:start] + told + text[start + len(core) :]
         return self.known[text]
 
-    def _joined(self, text: str) -> tuple[int, str]:
+    def _joined(self, text: str) -> Told:
         """Translate neighbouring parts of a text, each run of them as one phrase where that leaves less."""
         found = self._phrase(text)
         cuts = [match.span() for match in JOINT.finditer(text)]
         if found[0] == 0 or not cuts:
             return found
         starts, ends = [0, *(end for _, end in cuts)], [*(start for start, _ in cuts), len(text)]
-        best: list[tuple[int, str]] = [(0, "")]
+        best: list[Told] = [(0, "")]
         for last, end in enumerate(ends):
             ways = []
             for first in range(max(0, last - LONGEST), last + 1):
@@ -90,11 +96,13 @@ class Phrasebook:
                 left, told = self._phrase(text[starts[first] : end])
                 joint = text[ends[first - 1] : starts[first]] if first else ""
                 before = best[first]
-                ways.append((before[0] + left, before[1] + JOINED.get(joint, joint) + told))
+                ways.append(
+                    (before[0] + left + CUT * bool(first), before[1] + JOINED.get(joint, joint) + told)
+                )
             best.append(min(ways, key=lambda way: way[0]))
         return min(found, best[-1], key=lambda way: way[0])
 
-    def _phrase(self, text: str) -> tuple[int, str]:
+    def _phrase(self, text: str) -> Told:
         """Translate a text as one phrase: known as a whole, or made from a template."""
         core = text.strip(EDGE)
         if core != text and core:
@@ -103,7 +111,7 @@ class Phrasebook:
         for spelled in (text, text[:1].lower() + text[1:], text[:1].upper() + text[1:]):
             if spelled in self.whole:
                 return 0, self.whole[spelled]
-        best = sum(map(len, WORD.findall(text))), text
+        best: Told = sum(map(len, WORD.findall(text))), text
         for template in self.templates:
             if best[0] == 0:
                 break
@@ -111,13 +119,14 @@ class Phrasebook:
                 best = min([best, *self._filled(template, text)], key=lambda way: way[0])
         return best
 
-    def _filled(self, template: Template, text: str) -> Iterable[tuple[int, str]]:
+    def _filled(self, template: Template, text: str) -> Iterable[Told]:
         for match in {
             match.regs: match for pattern in template.patterns if (match := pattern.fullmatch(text))
         }.values():
             parts = {name: self.best(part) for name, part in match.groupdict().items()}
             told = {field[1]: parts[_group(field[1])][1] for field in FIELD.finditer(template.english)}
-            yield sum(left for left, _ in parts.values()), filled(template.other, told)
+            joints = sum(len(JOINT.findall(part)) for part in match.groupdict().values())
+            yield sum(left for left, _ in parts.values()) + SWALLOWED * joints, filled(template.other, told)
 
 
 def filled(template: str, fields: dict[str, str]) -> str:
