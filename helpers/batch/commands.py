@@ -4,6 +4,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable
 from pathlib import Path
 
+from helpers.sweeps import ENGINES
+
 
 def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """Run a suite of notebooks into reports.
@@ -16,6 +18,7 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
       nunchi run params/sample                 the six notebooks on the embedded data
       nunchi run params/klue --only 03,04      two of them on real data
       nunchi run params/paper --dry-run        what a suite would do, without doing it
+      nunchi run params/paper --only 05 --jobs 1 --engine launch    one model at a time over all GPUs
       RAY_ADDRESS=ray://head:10001 nunchi run params/klue --engine ray
 
     A parameter file with a section `grid` (`grid: {train_rows: [500, 1000], seed: [0, 1]}`) runs its notebook
@@ -31,9 +34,10 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     add("--force", action="store_true", help="execute again what is up to date")
     add("--dry-run", action="store_true", help="print what would be done and why, and stop")
     where = (
-        "where sweeps compute: here, or on the Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
+        "where sweeps compute: here, a run on each GPU (local) or each run on all GPUs (launch), or on the "
+        "Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
     )
-    add("--engine", choices=("local", "ray"), help=where)
+    add("--engine", choices=ENGINES, help=where)
     return _run
 
 

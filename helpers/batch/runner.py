@@ -25,9 +25,9 @@ from typing import Any
 from helpers import grids, records
 from helpers.batch import estimates, plans
 from helpers.batch.progress import Progress
+from helpers.sweeps import ENGINES
 from helpers.sweeps.workers import cores_given
 
-ENGINES = ("local", "ray")
 MAX_REPORT_BYTES = 1_000_000
 
 
@@ -52,6 +52,7 @@ def run_suite(
     chosen = plans.make(suite, out=out, only=only)
     language = language or plans.language(suite)
     engine = _known_engine(engine)
+    jobs = jobs or (1 if engine == "launch" else None)  # a run has every GPU to itself
     stale = {plan: "forced" if force else plans.why_stale(plan) for plan in chosen}
     if dry:
         unrendered = {
@@ -194,7 +195,7 @@ def _known_engine(asked: str | None) -> str:
     """Return where the notebooks' sweeps run: as asked, else as NUNCHI_ENGINE says."""
     engine = asked or os.environ.get("NUNCHI_ENGINE") or "local"
     if engine not in ENGINES:
-        raise ValueError(f"NUNCHI_ENGINE is {engine!r}; expected {' or '.join(ENGINES)}")
+        raise ValueError(f"NUNCHI_ENGINE is {engine!r}; expected one of {', '.join(ENGINES)}")
     if engine == "ray" and importlib.util.find_spec("ray") is None:
         raise ValueError("the engine ray needs the package: pip install -e '.[ray]', or use --engine local")
     return engine

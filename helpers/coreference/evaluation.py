@@ -101,14 +101,15 @@ def list_checkpoints(bases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def evaluate_checkpoints(configs: Sequence[Mapping], *, items, lambada) -> pd.DataFrame:
+def evaluate_checkpoints(configs: Sequence[Mapping], *, items, lambada, **how) -> pd.DataFrame:
     """Evaluate checkpoints (`{"checkpoint", "seq_len"}`); one row each, failed ones with their error.
 
-    What was evaluated before, with the same weights, items and code, is not evaluated again.
+    What was evaluated before, with the same weights, items and code, is not evaluated again. `how`: on which
+    device and in which portions, see `scoring.evaluate_checkpoint`; no part of a result's identity.
     """
     from helpers.sweeps import fingerprint, sweep
 
-    shared, mark = {"items": items, "lambada": list(lambada)}, fingerprint(items, lambada)
+    shared, mark = {"items": items, "lambada": list(lambada), **how}, fingerprint(items, lambada)
     return sweep(
         scoring.evaluate_checkpoint,
         configs,
@@ -116,6 +117,7 @@ def evaluate_checkpoints(configs: Sequence[Mapping], *, items, lambada) -> pd.Da
         shared=shared,
         fingerprint=mark,
         failed="keep",
+        workers=1 if ":" in how.get("device", "") else None,  # cuda:1 is a GPU of this process
     )
 
 

@@ -153,7 +153,7 @@ def fit_network(
     if config.lora_rank:
         from helpers.learning.lora import add_lora
 
-        net = add_lora(net, r=config.lora_rank, alpha=2 * config.lora_rank)
+        net = add_lora(net, r=config.lora_rank, alpha=2 * config.lora_rank, seed=seed)
     rows = [
         {"input_ids": ids, "labels": y.astype(float).tolist()}
         for ids, y in zip(encode(texts), labels, strict=True)
@@ -177,8 +177,9 @@ def prepare(texts: Sequence[str], config: Network, *, seed: int):
     from helpers.text.tokenizers import load_tokenizer
 
     tokenizer = load_tokenizer(config.tokenizer, texts=texts, size=config.vocabulary)
-    size = {"hidden": config.hidden, "layers": config.layers, "max_length": config.max_tokens}
-    body = encoders.build_encoder(config.encoder, tokenizer, seed=seed, four_bit=config.four_bit, **size)
+    size: dict[str, Any] = {"hidden": config.hidden, "layers": config.layers, "max_length": config.max_tokens}
+    size |= {"four_bit": config.four_bit, "frozen": config.lora_rank > 0}
+    body = encoders.build_encoder(config.encoder, tokenizer, seed=seed, **size)
     recipe = TrainConfig(
         epochs=config.epochs,
         peak_lr=config.peak_lr,

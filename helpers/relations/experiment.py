@@ -177,8 +177,7 @@ def _widened(model: heads.Classifier, *, seed: int) -> heads.Classifier:
     A standard deviation of .02 suits the 768 states of a large encoder; on a narrow one it leaves the loss
     where it is for the first five epochs.
     """
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
+    with heads.seeded(seed):
         for layer in model.head:
             if isinstance(layer, torch.nn.Linear):
                 layer.reset_parameters()
