@@ -18,6 +18,7 @@ from datasets import Dataset
 from helpers.statistics import Interval, Score, estimate, f1, holm, ratio, regrouped
 from helpers.text.alignment import Encoded, encode_with_offsets
 from helpers.text.morphemes import morphemes
+from helpers.text.tokenizers import MorphemeTokenizer
 
 COUNTS = (
     "tokens",
@@ -80,7 +81,8 @@ def measure(tokenizer, rows: Dataset, *, marked: Sequence[str], max_length: int 
     them, special tokens included.
     """
     texts = rows["sentence"][:]
-    morphemes.cache_clear()  # time what a new sentence costs
+    if isinstance(tokenizer, MorphemeTokenizer):
+        morphemes.cache_clear()  # time what a new sentence costs
     start = time.perf_counter()
     encoded = encode_with_offsets(tokenizer, texts, special_tokens=False)
     seconds = time.perf_counter() - start
