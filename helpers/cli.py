@@ -17,6 +17,8 @@ COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
     "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
     "compare": ("helpers.batch.commands", "write a page about two runs, or two suites"),
+    "rehearse": ("helpers.batch.commands", "try two steps of every kind of training in a suite"),
+    "preflight": ("helpers.batch.commands", "look for what would stop a suite before it trains"),
     "pretrain": ("helpers.learning.commands", "pretrain an encoder on plain text"),
     "ledger": ("helpers.claims.commands", "recompute every claim of the studies and of README"),
     "readme": ("helpers.claims.commands", "record results and make README's tables from them"),

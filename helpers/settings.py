@@ -72,6 +72,8 @@ RANGES = {
     **_named("planted_errors target_recall confidence", SHARE),
     **_named("peak_lr base_lr entity_lr grid_lrs", Range(0, 10, open=True)),
     **_named("encoder_lr c shift_factors outside_weights", POSITIVE),
+    "warmup": Range(0, 0.99),
+    **_named("weight_decay clip", Range(0, 1e6)),
     "batch_tokens": Range(16, 1e8),
     "sentences": Range(100, 1e8),  # of the sample world, to pretrain on
     "attacks": Range(2, 1000),
@@ -86,7 +88,7 @@ RANGES = {
 }
 
 # Parameters whose keys have ranges.
-MAPPINGS = ("pretraining", "backbone_pretraining", "ngrams", "encoder", "decoder", "tagger")
+MAPPINGS = ("pretraining", "backbone_pretraining", "ngrams", "encoder", "decoder", "tagger", "decaying")
 
 
 def check(values: MutableMapping[str, Any]) -> None:

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NUMBERED = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
-SUITES = ("smoke", "sample", "klue", "paper")
+SUITES = ("smoke", "sample", "klue", "small-gpu", "paper")
 SECTIONS = [
     "Parameters", "Setup", "Data", "Experiment", "Evidence", "Verdict", "Limits and next steps", "Record",
 ]  # fmt: skip

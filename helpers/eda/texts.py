@@ -37,7 +37,8 @@ def copied(train: Sequence[str], dev: Sequence[str]) -> Copied:
     place = [rows[text] for text in dict.fromkeys(train)]
     closest = sorted((one._replace(text=place[one.text]) for one in near), key=lambda one: -one.share)
     counts = (len(exact), len({one.sentence for one in near}))
-    return Copied(*(wilson(count, len(dev)).scaled(100) for count in counts), closest)
+    exactly, nearly = (wilson(count, len(dev)).scaled(100) for count in counts)
+    return Copied(exactly, nearly, closest)
 
 
 BLOCKS = (  # first and last code point, name

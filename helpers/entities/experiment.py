@@ -51,6 +51,9 @@ class TaggerConfig:
     peak_lr: float
     encoder_lr: float = 1.0  # the encoder's share of it
     schedule: str = "cosine-first-epoch"  # the study's
+    warmup: float = 0.06  # share of all steps; the study has none, no weight decay and no clipping
+    weight_decay: float = 0.01
+    clip: float = 1.0
     epochs: int
     batch_size: int
     seed: int
@@ -84,7 +87,8 @@ class TaggerConfig:
     def training(self) -> TrainConfig:
         return TrainConfig(
             epochs=self.epochs, peak_lr=self.peak_lr, encoder_lr=self.encoder_lr, batch_rows=self.batch_size,
-            schedule=self.schedule, seed=self.seed, metric="f1", restore_best=False,
+            schedule=self.schedule, warmup=self.warmup, weight_decay=self.weight_decay, clip=self.clip,
+            seed=self.seed, metric="f1", restore_best=False,
         )  # fmt: skip
 
 

@@ -45,6 +45,7 @@ class Network:
     """An encoder or decoder with one sigmoid per class; `lora_rank` trains adapters instead of all weights.
 
     `encoder` is a kind from `encoders.KINDS`, built from scratch at the given size, or a hub name or folder.
+    `head`: "tanh" has a hidden layer, "linear" is one matrix, as the winners had it.
     """
 
     encoder: str = "bilstm"
@@ -58,6 +59,8 @@ class Network:
     peak_lr: float = 5e-3
     batch_rows: int = 16
     accumulate: int = 1
+    recompute: bool = False
+    head: str = "tanh"
     lora_rank: int = 0
     four_bit: bool = False
     prompt: str = "{text}"
@@ -146,8 +149,11 @@ def fit_network(
     tokenizer, body, recipe = prepare(texts, config, seed=seed)
     reading: dict[str, Any] = {"prompt": config.prompt, "max_tokens": config.max_tokens}
     names = [str(i) for i in range(labels.shape[1])]
-    net: Any = heads.classifier(body, names, task="multilabel", pooling=config.pooling, seed=seed)
-    start_at_base_rates(net, labels)
+    net: Any = heads.classifier(
+        body, names, task="multilabel", pooling=config.pooling, head=config.head, seed=seed
+    )
+    if config.head != "linear":
+        start_at_base_rates(net, labels)
     if config.lora_rank:
         from helpers.learning.lora import add_lora
 
@@ -203,6 +209,7 @@ def prepare(texts: Sequence[str], config: Network, *, seed: int):
         peak_lr=config.peak_lr,
         batch_rows=config.batch_rows,
         accumulate=config.accumulate,
+        recompute=config.recompute,
         schedule="cosine",
         seed=seed,
     )
