@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 SUITE  ?= sample
 # Notebooks at a time. Long runs go one by one: their sweeps use every core, or every GPU.
-JOBS   ?= $(if $(filter klue paper,$(SUITE)),1,2)
+JOBS   ?= $(if $(filter klue small-gpu paper,$(SUITE)),1,2)
 # Extra words for pip, e.g. PIP_ARGS="--extra-index-url …" to choose a CPU or CUDA build of torch.
 PIP_ARGS ?=
 BIN := .venv/bin

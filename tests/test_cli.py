@@ -143,7 +143,10 @@ def test_a_file_that_is_not_text_and_a_notebook_that_is_none_are_named(suite, tm
 def test_an_unknown_engine_in_the_environment_is_refused(suite, monkeypatch, capsys):
     monkeypatch.setenv("NUNCHI_ENGINE", "spark")
     code, _, complaint = call(capsys, "run", str(suite))
-    assert (code, complaint) == (2, "nunchi run: NUNCHI_ENGINE is 'spark'; expected local or ray\n")
+    assert (code, complaint) == (
+        2,
+        "nunchi run: NUNCHI_ENGINE is 'spark'; expected one of local, ray, launch\n",
+    )
 
 
 def test_a_download_that_fails_is_told_by_the_exit_code(tmp_path, monkeypatch, capsys):

@@ -23,11 +23,11 @@ from pathlib import Path
 from typing import Any
 
 from helpers import records
-from helpers.batch import estimates, plans
+from helpers.batch import plans
 from helpers.batch.progress import Progress
+from helpers.sweeps import ENGINES
 from helpers.sweeps.workers import cores_given
 
-ENGINES = ("local", "ray")
 MAX_REPORT_BYTES = 1_000_000
 
 
@@ -38,18 +38,21 @@ def run_suite(
     jobs: int | None = None,
     force: bool = False,
     dry: bool = False,
+    gpus: int = 1,
     out: Path | None = None,
     engine: str | None = None,
     language: str = "en",
 ) -> int:
     """Run a suite, or with `dry` print its plan; 0: all fine, 1: a notebook failed. ValueError: bad input.
 
-    `language` is that of the pages: no notebook is executed again for another one.
+    `gpus` are those of the plan's estimate. `language` is that of the pages: no notebook is executed again
+    for another one.
     """
     from helpers.batch import rendering
 
     chosen = plans.make(suite, out=out, only=only)
     engine = _known_engine(engine)
+    jobs = jobs or (1 if engine == "launch" else None)  # a run has every GPU to itself
     stale = {plan: "forced" if force else plans.why_stale(plan) for plan in chosen}
     if dry:
         unrendered = {
@@ -57,7 +60,7 @@ def run_suite(
             for plan in chosen
             if rendering.is_stale(plan.folder, **rendering.edition(plan.notebook, language))
         }
-        print("\n".join(_plan_lines(stale, unrendered)))
+        print("\n".join(_plan_lines(stale, unrendered, gpus)))
         return 0
     chosen[0].folder.parent.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends kernels as Ctrl-C does
@@ -191,7 +194,7 @@ def _known_engine(asked: str | None) -> str:
     """Return where the notebooks' sweeps run: as asked, else as NUNCHI_ENGINE says."""
     engine = asked or os.environ.get("NUNCHI_ENGINE") or "local"
     if engine not in ENGINES:
-        raise ValueError(f"NUNCHI_ENGINE is {engine!r}; expected {' or '.join(ENGINES)}")
+        raise ValueError(f"NUNCHI_ENGINE is {engine!r}; expected one of {', '.join(ENGINES)}")
     if engine == "ray" and importlib.util.find_spec("ray") is None:
         raise ValueError("the engine ray needs the package: pip install -e '.[ray]', or use --engine local")
     return engine
@@ -211,13 +214,17 @@ def _threads(jobs: int) -> int:
     return cores_given(max(1, (os.cpu_count() or 1) // jobs))
 
 
-def _plan_lines(stale: dict[plans.Plan, str | None], unrendered: Container[plans.Plan]) -> list[str]:
+def _plan_lines(
+    stale: dict[plans.Plan, str | None], unrendered: Container[plans.Plan], gpus: int
+) -> list[str]:
+    from helpers.planning import estimates
+
     lines = []
     for plan, reason in stale.items():
         fresh = "render, its report is out of date" if plan in unrendered else "up to date"
         lines.append(f"{plan.name}: {'run, ' + reason if reason else fresh}")
         lines += [f"    {name} = {value!r}" for name, value in plan.overrides.items()]
-        lines += [f"    {line}" for line in estimates.estimate(plan)]
+        lines += [f"    {line}" for line in estimates.lines(plans.trainings(plan), gpus=gpus)]
     return [*lines, f"{sum(map(bool, stale.values()))} of {len(stale)} notebooks to run"]
 
 

@@ -42,6 +42,7 @@ def score_items(
     *,
     max_length: int | None = None,
     delete: Callable[[Mapping], list[Span]] | None = None,
+    batch_tokens: int = BATCH_TOKENS,
 ) -> pd.DataFrame:
     """Return one row per item: rank of the gold word, `hit<k>`, reciprocal rank, top prediction.
 
@@ -53,7 +54,7 @@ def score_items(
     """
     max_length = max_length or sequence_length(model.config)
     clozes = encode_items(tokenizer, items, max_length=max_length, delete=delete)
-    answers = answer(model, tokenizer, clozes)
+    answers = answer(model, tokenizer, clozes, batch_tokens=batch_tokens)
     frame = pd.DataFrame(
         {
             **{name: items[name][:] for name in ("id", "document", "noun", "tag", "distance")},
@@ -77,11 +78,12 @@ def hits(answers: pd.DataFrame, k: Sequence[int]) -> pd.DataFrame:
     return answers.assign(reciprocal_rank=reciprocal, **hit)
 
 
-def answer(model, tokenizer, clozes: Sequence[Cloze]) -> pd.DataFrame:
+def answer(model, tokenizer, clozes: Sequence[Cloze], *, batch_tokens: int = BATCH_TOKENS) -> pd.DataFrame:
     """Return `rank` (worst piece's, 1 is best, 0 without an answer) and `prediction` for each cloze."""
     ranks, predictions = np.zeros(len(clozes), dtype=int), [""] * len(clozes)
     asked = [at for at, cloze in enumerate(clozes) if not cloze.fault]
-    for number, logits in masked_logits(model, [clozes[at] for at in asked], pad_id=tokenizer.pad_token_id):
+    how = {"pad_id": tokenizer.pad_token_id, "batch_tokens": batch_tokens}
+    for number, logits in masked_logits(model, [clozes[at] for at in asked], **how):
         at = asked[number]
         gold = logits.gather(1, logits.new_tensor(clozes[at].gold, dtype=int)[:, None])
         ranks[at] = int((logits > gold).sum(1).max()) + 1
@@ -171,30 +173,57 @@ def special_frame(tokenizer) -> tuple[tuple[int, ...], tuple[int, ...]]:
 
 def sequence_length(config) -> int:
     """Return how many tokens a model's positions allow (RoBERTa's first two position ids are reserved)."""
-    positions = config.max_position_embeddings
+    if (positions := getattr(config, "max_position_embeddings", None)) is None:
+        raise ValueError(f"a {config.model_type} reads texts of any length: say how many tokens (--seq-len)")
     reserved = config.pad_token_id + 1 if config.model_type in ("roberta", "xlm-roberta", "camembert") else 0
     return positions - reserved
 
 
-def masked_logits(model, clozes: Sequence[Cloze], *, pad_id: int) -> Iterator[tuple[int, Any]]:
-    """Yield `(number of the cloze, logits (masks, vocabulary))`, in batches of similar length."""
+def masked_logits(
+    model, clozes: Sequence[Cloze], *, pad_id: int, batch_tokens: int = BATCH_TOKENS
+) -> Iterator[tuple[int, Any]]:
+    """Yield `(number of the cloze, logits (masks, vocabulary))`, in batches of similar length.
+
+    Where a batch does not fit into a GPU's memory, this one and the rest are asked in half as large ones.
+    """
+    was_training, lengths = model.training, np.array([len(cloze.ids) for cloze in clozes], dtype=int)
+    model.eval()
+    batches = length_buckets(lengths, rows=256, tokens=batch_tokens)
+    while batches:
+        asked = [clozes[at] for at in batches[0]]
+        if (logits := _asked(model, asked, pad_id=pad_id)) is None:
+            tried = len(asked) * len(asked[0].ids)
+            if len(asked) == 1:
+                raise ValueError(f"a window of {tried} tokens does not fit into memory: ask for shorter ones")
+            rest = np.concatenate(batches)
+            batches = [rest[part] for part in length_buckets(lengths[rest], rows=256, tokens=tried // 2)]
+            print(f"out of memory with {tried} tokens a batch: going on with {tried // 2}")
+            continue
+        yield from zip(batches.pop(0).tolist(), logits, strict=True)
+    model.train(was_training)
+
+
+def _asked(model, clozes: Sequence[Cloze], *, pad_id: int) -> Sequence[Any] | None:
+    """Return the logits of each cloze, the longest first, on the CPU; None if the GPU's memory runs out."""
     import torch
 
-    was_training, device = model.training, next(model.parameters()).device
-    model.eval()
-    for batch in length_buckets([len(cloze.ids) for cloze in clozes], rows=256, tokens=BATCH_TOKENS):
-        width = len(clozes[batch[0]].ids)
-        ids = torch.tensor([[*clozes[at].ids, *[pad_id] * (width - len(clozes[at].ids))] for at in batch])
-        filled = torch.arange(width) < torch.tensor([[len(clozes[at].ids)] for at in batch])
-        places = [(row, place) for row, at in enumerate(batch) for place in clozes[at].positions]
-        rows, columns = torch.tensor(places).T
+    device, width = next(model.parameters()).device, len(clozes[0].ids)
+    ids = torch.tensor([[*cloze.ids, *[pad_id] * (width - len(cloze.ids))] for cloze in clozes])
+    filled = torch.arange(width) < torch.tensor([[len(cloze.ids)] for cloze in clozes])
+    places = [(row, place) for row, cloze in enumerate(clozes) for place in cloze.positions]
+    rows, columns = torch.tensor(places).T
+    try:
         with torch.inference_mode():
             logits = logits_at(
                 model, ids.to(device), filled.long().to(device), (rows.to(device), columns.to(device))
             )
-        sizes = [len(clozes[at].positions) for at in batch]
-        yield from zip(batch.tolist(), logits.float().cpu().split(sizes), strict=True)
-    model.train(was_training)
+            return logits.float().cpu().split([len(cloze.positions) for cloze in clozes])
+    except RuntimeError as error:  # torch.OutOfMemoryError, or Apple's plain one
+        if "out of memory" not in str(error):
+            raise
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    return None
 
 
 def logits_at(model, input_ids, attention_mask, places: tuple):
@@ -226,7 +255,9 @@ def _only(model, places: tuple) -> Iterator[list]:
             handle.remove()
 
 
-def word_log_likelihoods(model, tokenizer, clozes: Sequence[Cloze]) -> np.ndarray:
+def word_log_likelihoods(
+    model, tokenizer, clozes: Sequence[Cloze], *, batch_tokens: int = BATCH_TOKENS
+) -> np.ndarray:
     """Return log p(word | rest) for each cloze, pieces from left to right, later pieces hidden.
 
     Within-word left-to-right pseudo-log-likelihood (Kauf & Ivanova, 2023): piece i is predicted with the
@@ -252,7 +283,8 @@ def word_log_likelihoods(model, tokenizer, clozes: Sequence[Cloze]) -> np.ndarra
         wanted[step.ids, step.positions].append((owner, step.gold[0]))
     totals = np.array([np.nan if cloze.fault else 0.0 for cloze in clozes])
     unique = [Cloze(ids=ids, positions=positions) for ids, positions in questions]
-    for number, logits in masked_logits(model, unique, pad_id=tokenizer.pad_token_id):
+    how = {"pad_id": tokenizer.pad_token_id, "batch_tokens": batch_tokens}
+    for number, logits in masked_logits(model, unique, **how):
         scores = logits[0].log_softmax(-1)
         for owner, piece in wanted[questions[number]]:
             totals[owner] += float(scores[piece])

@@ -101,14 +101,15 @@ def list_checkpoints(bases: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-def evaluate_checkpoints(configs: Sequence[Mapping], *, items, lambada) -> pd.DataFrame:
+def evaluate_checkpoints(configs: Sequence[Mapping], *, items, lambada, **how) -> pd.DataFrame:
     """Evaluate checkpoints (`{"checkpoint", "seq_len"}`); one row each, failed ones with their error.
 
-    What was evaluated before, with the same weights, items and code, is not evaluated again.
+    What was evaluated before, with the same weights, items and code, is not evaluated again. `how`: on which
+    device and in which portions, see `scoring.evaluate_checkpoint`; no part of a result's identity.
     """
     from helpers.sweeps import fingerprint, sweep
 
-    shared, mark = {"items": items, "lambada": list(lambada)}, fingerprint(items, lambada)
+    shared, mark = {"items": items, "lambada": list(lambada), **how}, fingerprint(items, lambada)
     return sweep(
         scoring.evaluate_checkpoint,
         configs,
@@ -116,6 +117,7 @@ def evaluate_checkpoints(configs: Sequence[Mapping], *, items, lambada) -> pd.Da
         shared=shared,
         fingerprint=mark,
         failed="keep",
+        workers=1 if ":" in how.get("device", "") else None,  # cuda:1 is a GPU of this process
     )
 
 
@@ -178,16 +180,17 @@ def nearest(evaluated: pd.DataFrame, run: str, step: float) -> pd.DataFrame:
 
 def ablate(chosen: pd.DataFrame, *, items) -> dict[str, pd.DataFrame]:
     """Ask checkpoints again with something deleted; return their answers by what it was."""
-    return _look(scoring.ablate, chosen, tuple(scoring.DELETED), settings={}, items=items)
+    return look(scoring.ablate, chosen, tuple(scoring.DELETED), settings={}, items=items)
 
 
 def examine(chosen: pd.DataFrame, *, items, legacy_items, lambada, choices: int) -> dict[str, pd.DataFrame]:
     """Look closely at checkpoints; return their answers by kind of question (see `scoring.examine`)."""
     asked = {"items": items, "legacy_items": legacy_items, "lambada": lambada}
-    return _look(scoring.examine, chosen, scoring.CLOSE_LOOKS, settings={"choices": choices}, **asked)
+    return look(scoring.examine, chosen, scoring.CLOSE_LOOKS, settings={"choices": choices}, **asked)
 
 
-def _look(function, chosen: pd.DataFrame, names: Sequence[str], *, settings: Mapping, **asked) -> dict:
+def look(function, chosen: pd.DataFrame, names: Sequence[str], *, settings: Mapping, **asked) -> dict:
+    """Ask checkpoints, each at its `length`, by `function`; return its files of answers by name."""
     from helpers.sweeps import fingerprint, sweep
 
     pairs = zip(chosen["checkpoint"], chosen["length"], strict=True)

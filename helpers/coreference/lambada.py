@@ -14,7 +14,14 @@ from helpers.coreference import cloze
 GAP = "_"
 
 
-def score_lambada(model, tokenizer, rows: Sequence[Mapping], *, max_length: int) -> pd.DataFrame:
+def score_lambada(
+    model,
+    tokenizer,
+    rows: Sequence[Mapping],
+    *,
+    max_length: int,
+    batch_tokens: int = cloze.BATCH_TOKENS,
+) -> pd.DataFrame:
     """Return one row per passage: `hit1` (exact), `reciprocal_rank`, and `right`: answer before candidate.
 
     The two are compared by the likelihood of the whole word in the gap (`cloze.word_log_likelihoods`);
@@ -23,7 +30,8 @@ def score_lambada(model, tokenizer, rows: Sequence[Mapping], *, max_length: int)
     answers, candidates = (
         _filled(tokenizer, rows, column, max_length=max_length) for column in ("answer", "candidate")
     )
-    likelihoods = cloze.word_log_likelihoods(model, tokenizer, [*answers, *candidates])
+    size = {"batch_tokens": batch_tokens}
+    likelihoods = cloze.word_log_likelihoods(model, tokenizer, [*answers, *candidates], **size)
     answer, candidate = np.split(likelihoods, 2)
     frame = pd.DataFrame(
         {
@@ -36,7 +44,7 @@ def score_lambada(model, tokenizer, rows: Sequence[Mapping], *, max_length: int)
             "right": (answer > candidate) | (~np.isnan(answer) & np.isnan(candidate)),
         }
     )
-    return frame.join(cloze.hits(cloze.answer(model, tokenizer, answers), (1, 5)))
+    return frame.join(cloze.hits(cloze.answer(model, tokenizer, answers, **size), (1, 5)))
 
 
 def _filled(tokenizer, rows: Sequence[Mapping], column: str, *, max_length: int) -> list[cloze.Cloze]:

@@ -79,7 +79,10 @@ class SWA(_Average):
 
 
 class EMA(_Average):
-    """The exponential moving average of the weights, from the first step on."""
+    """The exponential moving average of the weights, from the first step on.
+
+    It moves at every step, so it is kept beside the model: one more copy of the weights on its GPU.
+    """
 
     def __init__(self, decay: float = 0.999, every: Every = STEP):
         super().__init__(every, 0.0, get_ema_multi_avg_fn(decay))

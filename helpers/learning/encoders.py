@@ -21,6 +21,7 @@ from transformers import AutoConfig, AutoModel, AutoModelForMaskedLM, PreTrained
 from transformers.utils import logging as transformers_logging
 
 from helpers.learning.heads import Classifier, seeded
+from helpers.learning.inference import precision
 
 KINDS = ("roberta", "bert", "electra", "deberta-v2", "gemma-2", "bilstm")
 MASKED = tuple(kind for kind in KINDS if kind != "gemma-2")
@@ -41,7 +42,13 @@ def encoder(kind: str, *, seed: int = 0, **size: Any) -> PreTrainedModel:
 
 
 def build_encoder(
-    kind_or_name: str, tokenizer: Any, *, seed: int = 0, four_bit: bool = False, **size: Any
+    kind_or_name: str,
+    tokenizer: Any,
+    *,
+    seed: int = 0,
+    four_bit: bool = False,
+    frozen: bool = False,
+    **size: Any,
 ) -> PreTrainedModel:
     """Return an encoder for a tokenizer: from scratch if it is one of KINDS, else loaded.
 
@@ -52,7 +59,7 @@ def build_encoder(
         return encoder(
             kind_or_name, vocab_size=len(tokenizer), pad_id=tokenizer.pad_token_id, seed=seed, **size
         )
-    loaded = load_encoder(kind_or_name, four_bit=four_bit)
+    loaded = load_encoder(kind_or_name, four_bit=four_bit, frozen=frozen)
     if "dropout" in size:
         _set_dropout(loaded, size["dropout"])
     if len(tokenizer) > loaded.config.vocab_size:
@@ -70,12 +77,16 @@ def masked_lm(kind_or_name: str | Path, *, seed: int = 0, **size: Any) -> PreTra
     return _load(AutoModelForMaskedLM, kind_or_name)
 
 
-def load_encoder(name_or_folder: str | Path, *, four_bit: bool = False) -> PreTrainedModel:
+def load_encoder(
+    name_or_folder: str | Path, *, four_bit: bool = False, frozen: bool = False
+) -> PreTrainedModel:
     """Load an encoder, or the body of a decoder, from the hub or a folder.
 
-    `four_bit` quantises the weights on loading; it needs bitsandbytes and a GPU.
+    `four_bit` quantises the weights on loading; it needs bitsandbytes and a GPU. `frozen` weights, below
+    adapters, take half the memory where a GPU computes in half precision anyway.
     """
-    return _load(AutoModel, name_or_folder, **(_four_bit() if four_bit else {}))
+    half = {"dtype": torch.bfloat16} if frozen and precision() != "no" else {}
+    return _load(AutoModel, name_or_folder, **(_four_bit() if four_bit else half))
 
 
 def load_classifier(folder: str | Path) -> Classifier:
@@ -177,7 +188,6 @@ def _four_bit() -> dict[str, Any]:
     config = BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
-        bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=torch.bfloat16,
     )
     return {"quantization_config": config}

@@ -1,4 +1,4 @@
-"""Run a model over rows: logits in the original order.
+"""Run a model over rows, on the GPU if there is one: logits in the original order.
 
 Batches are sorted by length, shared out among processes and gathered without duplicates. Turning logits
 into predictions and metrics is left to the callers.
@@ -31,6 +31,20 @@ def predict(
             logits = [x[:n].copy() for x, n in zip(logits, batch["attention_mask"].sum(axis=1), strict=True)]
         share += zip(chosen.tolist(), logits, strict=True)
     return [logits for _, logits in sorted(_gather(share), key=lambda pair: pair[0])]
+
+
+def best_device() -> torch.device:
+    """Return where models run unless told otherwise: the GPU, if there is one."""
+    if torch.cuda.is_available():
+        return torch.device("cuda")
+    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+
+
+def precision() -> str:
+    """Return bf16 where the card computes in it, fp16 on older ones (which only emulate it), else no."""
+    if not torch.cuda.is_available():
+        return "no"
+    return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
 
 
 def as_features(rows: Rows) -> Features:

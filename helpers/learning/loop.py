@@ -7,6 +7,7 @@ it. Models come from `encoders`, metrics from the caller, weight averages from `
 """
 
 import math
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,12 +29,12 @@ from helpers.learning.inference import (
     count_targets,
     input_names,
     pad_id_of,
+    precision,
     to_tensors,
 )
 from helpers.learning.steps import Draw, StepPlan
 
-WEIGHT_DECAY = 0.01  # of matrices; biases and norms have none
-CLIP = 1.0  # the largest gradient norm
+SHARDING = ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG")  # as `accelerate launch` names them
 
 Observer = Callable[[nn.Module, Moment], None]
 
@@ -86,6 +87,7 @@ def fit(
             while not run.finished:
                 run.advance()
                 show()
+        accelerator.wait_for_everyone()  # what one process has saved, the others may read now
         return run.result()
 
 
@@ -99,6 +101,8 @@ class _Run:
         self.trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
         if not self.trained:
             raise ValueError("the model has no trainable parameters: unfreeze a head or an adapter")
+        if self.config.recompute:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
         self.optimizer = _adamw(self.trained, self.config, accelerator.device)
         self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
         self.folder: Path | None = None
@@ -222,7 +226,8 @@ class _Run:
                 self.accelerator.backward(part * world)  # gradients are averaged over processes
             loss += part.detach()
         loss = float(self.accelerator.reduce(loss, "sum"))
-        norm = float(self.accelerator.clip_grad_norm_(self.trained.values(), CLIP))
+        limit = self.config.clip or math.inf
+        norm = float(self.accelerator.clip_grad_norm_(self.trained.values(), limit))
         if not math.isfinite(loss) or not (math.isfinite(norm) or self.accelerator.scaler is not None):
             raise FloatingPointError(self._not_finite(step, rate, loss, norm))
         self.optimizer.step()
@@ -295,7 +300,7 @@ def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.dev
     slower = {name for name in trained if config.encoder_lr != 1 and name.startswith("encoder.")}
     groups = [
         {"params": [p for name, p in trained.items() if (p.ndim > 1, name in slower) == (matrix, slow)],
-         "weight_decay": WEIGHT_DECAY if matrix else 0.0, "share": config.encoder_lr if slow else 1.0}
+         "weight_decay": config.weight_decay if matrix else 0.0, "share": config.encoder_lr if slow else 1.0}
         for slow in (False, True) for matrix in (True, False)
     ]  # fmt: skip
     groups = [group for group in groups if group["params"]]
@@ -340,19 +345,21 @@ def _progress(run: _Run, name: str) -> Iterator[Callable[[], None]]:
         yield show
 
 
-def _precision() -> str:
-    """Return bf16 where the card computes in it, fp16 on older ones (which only emulate it), else none."""
-    if not torch.cuda.is_available():
-        return "no"
-    return "bf16" if torch.cuda.is_bf16_supported(including_emulation=False) else "fp16"
-
-
 @contextmanager
 def _accelerated() -> Iterator[Any]:
     """Build an Accelerator for one run, and let go of model and optimizer afterwards."""
     from accelerate import Accelerator
+    from accelerate.state import AcceleratorState
 
-    accelerator = Accelerator(mixed_precision=_precision())
+    if sharding := [name for name in SHARDING if os.environ.get(f"ACCELERATE_USE_{name}") == "true"]:
+        raise ValueError(
+            f"{sharding[0]} cuts a model into pieces, which averages and checkpoints here cannot join: use "
+            "plain data parallelism (accelerate launch --multi_gpu), where every GPU holds the model; one "
+            "that does not fit needs LoRA on 4-bit weights"
+        )
+    if (state := AcceleratorState._shared_state) and state["_mixed_precision"] != precision():
+        AcceleratorState._reset_state()  # else a process would keep the precision of its first run
+    accelerator = Accelerator(mixed_precision=precision())
     try:
         yield accelerator
     finally:

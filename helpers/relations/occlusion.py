@@ -17,7 +17,7 @@ from scipy.special import softmax
 from helpers.corpora.labels import RELATIONS, ordered
 from helpers.display import highlight
 from helpers.learning import encoders, heads
-from helpers.learning.inference import predict
+from helpers.learning.inference import best_device, predict
 from helpers.relations.experiment import RelationConfig, encode_rows
 from helpers.relations.markers import TYPES, entity_types
 from helpers.statistics import wilson
@@ -99,10 +99,11 @@ class Predictor:
 
 
 def load_predictor(folder: str | Path, config: RelationConfig) -> Predictor:
-    """Load the model that a run of `config` with `keep_model` left in its folder."""
+    """Load the model that a run of `config` with `keep_model` left in its folder; on the GPU, if any."""
     saved = Path(folder) / "model"
     with encoders.quiet():  # the tokenizer's loader does not know the type of the model beside it
-        return Predictor(encoders.load_classifier(saved).eval(), load_tokenizer(str(saved)), config)
+        model = encoders.load_classifier(saved).eval().to(best_device())
+        return Predictor(model, load_tokenizer(str(saved)), config)
 
 
 def _words(sentence: str) -> list[tuple[int, int]]:

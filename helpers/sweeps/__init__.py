@@ -2,7 +2,7 @@
 
 Results live in plain files named by their content, so an interrupted sweep goes on where it stopped, a
 finished one costs milliseconds, and notebooks that run at once share the work. Files are in `store`;
-where calls run is in `workers` and `cluster`; what they compute is the caller's.
+where calls run is in `workers`, `launched` and `cluster`; what they compute is the caller's.
 """
 
 import functools
@@ -15,12 +15,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal
 
-from helpers.sweeps import cluster, files, jobs
+from helpers.sweeps import cluster, files, jobs, launched
 from helpers.sweeps import workers as local
-from helpers.sweeps.code import code_version
+from helpers.sweeps.code import code_version, trains
 from helpers.sweeps.jobs import Job, Outcome
 from helpers.sweeps.store import Store
 
+ENGINES = ("local", "ray", "launch")
 RESERVED = ("folder", "status", "error", "seconds")  # the last columns of every frame
 WAIT = 0.2  # seconds between looks at configurations that another process is computing
 
@@ -50,18 +51,23 @@ def sweep(
     is empty otherwise, and a finished row keeps no checkpoints.
     `workers`: by default one per GPU, else one per core, or as many as OMP_NUM_THREADS gives this process of
     the machine; small models gain more from a core each than from sharing two. One worker runs in this
-    process. `engine`: "local" or "ray"; by default what NUNCHI_ENGINE says, else "local".
+    process. `engine`: by default what NUNCHI_ENGINE says, else "local"; "ray" computes on a cluster, "launch"
+    trains one configuration at a time over all GPUs (or `workers` processes). A row's place in the cache does
+    not depend on it.
     """
     if shared and not fingerprint:
         raise ValueError("`shared` is not in the cache key: pass fingerprint=sweeps.fingerprint(…) of it")
     if int(os.environ.get("WORLD_SIZE", 1)) > 1:
         raise ValueError(
             "a sweep gives every configuration one process, and `accelerate launch` has started several for "
-            "one: they would average different models. Start it plainly, it uses every GPU by itself"
+            "one: they would average different models. Start it plainly: it uses every GPU by itself, and "
+            "all of them for one model with --engine launch (NUNCHI_ENGINE=launch)"
         )
     engine = engine or os.environ.get("NUNCHI_ENGINE") or "local"
-    if engine not in ("local", "ray"):
-        raise ValueError(f'engine is "local" or "ray", got {engine!r}')
+    if engine not in ENGINES:
+        raise ValueError(f"engine is one of {', '.join(ENGINES)}, got {engine!r}")
+    if engine == "launch" and not trains(function.__module__):
+        engine = "local"  # nothing to share among processes
     grid = _Grid(function, configs, name=name, data=fingerprint)
     if grid.open:
         grid.run(_engine(engine, workers, shared or {}))
@@ -99,7 +105,8 @@ def _engine(engine: str, workers: int | None, shared: Mapping[str, object]) -> C
     environments = local.environments(workers)
     if len(environments) == 1:
         return functools.partial(local.in_process, shared=shared)
-    return functools.partial(local.processes, environments=environments, shared=shared)
+    spread = launched.launched if engine == "launch" else local.processes
+    return functools.partial(spread, environments=environments, shared=shared)
 
 
 def _known_by(leaf: object) -> object:

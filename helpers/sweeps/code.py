@@ -23,6 +23,17 @@ def code_version(module: str) -> str:
     Comments, docstrings and layout are left out, and so is what only type checkers import: none of them can
     change a result.
     """
+    versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
+    return hashlib.sha256(json.dumps([_closure(module), versions], sort_keys=True).encode()).hexdigest()[:32]
+
+
+def trains(module: str) -> bool:
+    """Say whether a module, or one that it imports, uses the training loop."""
+    return "learning/loop.py" in _closure(module)
+
+
+def _closure(module: str) -> dict[str, str]:
+    """Return the code of a module and of the helpers modules it imports, by name."""
     spec = importlib.util.find_spec(module)
     assert spec and spec.origin, f"{module} has no source file"
     code: dict[str, str] = {}
@@ -33,8 +44,7 @@ def code_version(module: str) -> str:
         if name not in code:
             code[name], reached = _parsed(path.read_text(encoding="utf-8"), path)
             queue += reached
-    versions = {name: importlib.metadata.version(name) for name in LIBRARIES}
-    return hashlib.sha256(json.dumps([code, versions], sort_keys=True).encode()).hexdigest()[:32]
+    return code
 
 
 def imported(tree: ast.AST, importer: Path, package: Path = PACKAGE) -> list[Path]:

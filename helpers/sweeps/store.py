@@ -34,6 +34,13 @@ def _digest(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()[:16]
 
 
+def empty(folder: Path, *, but: str = CHECKPOINTS) -> None:
+    """Remove what an interrupted attempt left in a folder, but for its checkpoints."""
+    for left in folder.iterdir():
+        if left.name != but:
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+
+
 class Store:
     """The files of one sweep."""
 
@@ -90,8 +97,8 @@ class Store:
         with self._writing(key):
             self.log(key).parent.mkdir(parents=True, exist_ok=True)
             files.mkdir(parents=True, exist_ok=True)
-            for left in {*part.iterdir(), *files.iterdir()} - {files, files / CHECKPOINTS}:
-                shutil.rmtree(left) if left.is_dir() else left.unlink()
+            empty(part, but=files.name)
+            empty(files)
         return files
 
     def publish(self, key: str, row: Mapping[str, object]) -> None:

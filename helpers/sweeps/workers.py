@@ -44,8 +44,9 @@ def _gpus() -> list[str]:
         return []
     import torch
 
+    count = torch.cuda.device_count()
     visible = [gpu for gpu in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if gpu]
-    return visible or [str(index) for index in range(torch.cuda.device_count())]
+    return visible[:count] or [str(index) for index in range(count)]
 
 
 def in_process(take: Take, *, shared: Mapping[str, object]) -> Iterator[tuple[Job, Outcome]]:

@@ -124,12 +124,30 @@ def test_ranks_hits_and_predictions_equal_a_full_forward(model, items, tokenizer
         assert row.reciprocal_rank == 1 / row.rank
 
 
-def test_scoring_does_not_depend_on_batches_or_order(model, items, tokenizer, monkeypatch):
+def test_scoring_does_not_depend_on_batches_or_order(model, items, tokenizer):
     whole = cloze.score_items(model, tokenizer, items)
-    monkeypatch.setattr(cloze, "BATCH_TOKENS", 1)
-    assert cloze.score_items(model, tokenizer, items).equals(whole)
+    assert cloze.score_items(model, tokenizer, items, batch_tokens=1).equals(whole)
     backwards = cloze.score_items(model, tokenizer, items.select(range(len(items))[::-1]))
     assert backwards["rank"].tolist() == whole["rank"].tolist()[::-1]
+
+
+def test_out_of_memory_halves_the_batches_and_goes_on(model, items, tokenizer, monkeypatch, capsys):
+    whole, ask, sizes = cloze.score_items(model, tokenizer, items), cloze.logits_at, []
+
+    def on_a_small_card(model, input_ids, *more):
+        sizes.append(input_ids.numel())
+        if input_ids.numel() > room:
+            raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate more")
+        return ask(model, input_ids, *more)
+
+    monkeypatch.setattr(cloze, "logits_at", on_a_small_card)
+    room = 100
+    assert cloze.score_items(model, tokenizer, items).equals(whole)
+    assert f"{sizes[0]} tokens a batch: going on with {sizes[0] // 2}" in capsys.readouterr().out
+    assert sizes[0] > room and max(sizes[-3:]) <= room
+    room = 10
+    with pytest.raises(ValueError, match="does not fit into memory: ask for shorter"):
+        cloze.score_items(model, tokenizer, items)
 
 
 def test_a_model_that_knows_the_words_scores_perfectly(items, tokenizer):
@@ -158,6 +176,8 @@ def test_a_model_that_knows_the_words_scores_perfectly(items, tokenizer):
 def test_sequence_length_counts_usable_positions(tokenizer):
     for kind in ("bert", "roberta", "deberta-v2"):
         assert cloze.sequence_length(small(kind, tokenizer).config) == 64
+    with pytest.raises(ValueError, match="--seq-len"):
+        cloze.sequence_length(small("bilstm", tokenizer).config)
 
 
 def test_word_likelihood_shows_earlier_pieces_and_hides_later_ones(model, tokenizer):

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.cli import main
 from helpers.coreference import checkpoints, commands, evaluation
-from tests.coreference.conftest import PASSAGES
+from tests.coreference.conftest import PASSAGES, small
 
 
 def test_records_keep_the_studys_schema_and_the_items(run, items, tmp_path):
@@ -61,3 +61,28 @@ def test_the_command_runs_as_a_module(run, tmp_path, root):
     )
     assert done.returncode == 0, done.stderr
     assert "checkpoint-10" in done.stdout
+
+
+def test_several_folders_are_told_apart_and_ranked_together(run, tmp_path, capsys, tokenizer):
+    other = tmp_path / "other" / "run"
+    small("bert", tokenizer, seed=20).save_pretrained(other / "checkpoint-10")
+    tokenizer.save_pretrained(other)
+    (run / "checkpoint-5" / "model.safetensors").unlink()
+    paths, out = [str(run), str(other), str(other)], tmp_path / "out"
+    options = ["--documents", "4", "--out", str(out), "--from-step", "10"]
+    assert main(["checkpoints", *paths, *options, "--baseline", "other/run/checkpoint-10"]) == 0
+    shown = capsys.readouterr().out
+    ranking = pd.read_csv(out / "ranking.csv").set_index("name")
+    assert len(ranking) == 2 and ranking.loc["other/run/checkpoint-10", "change_real1"] == 0
+    assert "best by Real@1: " in shown and "by the composite score: " in shown
+    assert len(list(out.rglob("checkpoint-10_eval_results.json"))) == 2
+    assert main(["checkpoints", *paths, *options, "--baseline", "checkpoint-10"]) == 2
+    assert "2 evaluated checkpoints are called 'checkpoint-10'" in capsys.readouterr().err
+
+
+def test_nothing_to_rank_is_not_an_error_of_ours(run, tmp_path, capsys):
+    assert main(["checkpoints", str(run / "checkpoint-5"), "--documents", "2", "--out", str(tmp_path)]) == 1
+    assert "failed" in capsys.readouterr().err
+    assert main(["checkpoints", str(run), "--from-step", "11"]) == 2
+    assert main(["checkpoints", str(run), "--device", "cuda:7"]) == 2
+    assert "--device cuda:7" in capsys.readouterr().err

@@ -5,8 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
-from helpers.coreference import checkpoints, evaluation
+from helpers.coreference import checkpoints, evaluation, scoring
 from helpers.coreference.items import build_items
 from tests.coreference.conftest import PASSAGES, TEXTS, small
 
@@ -140,3 +141,24 @@ def test_close_looks_give_every_kind_of_answer_of_every_seed(world):
         assert set(looks[name]["id"]) == set(world["reporting"]["id"])
     assert len(looks["legacy"]) == len(looks["exact"]) == 3 * 4
     assert looks["ranked"]["chance"].between(1 / 3, 1).all()
+
+
+def test_a_checkpoint_is_asked_where_the_gpu_is(run, items, tmp_path, monkeypatch):
+    """The meta device stands for one: weights and inputs get there, and there is nothing to bring back."""
+    asked = {"checkpoint": str(run / "checkpoint-0"), "items": items, "folder": tmp_path}
+    with pytest.raises(NotImplementedError, match="meta"):
+        scoring.evaluate_checkpoint(seq_len=None, lambada=[], device="meta", **asked)
+    monkeypatch.setattr(scoring, "best_device", lambda: torch.device("meta"))
+    with pytest.raises(NotImplementedError, match="meta"):
+        scoring.evaluate_checkpoint(seq_len=None, lambada=[], **asked)
+    with pytest.raises(NotImplementedError, match="meta"):
+        scoring.ablate(length=32, **asked)
+    found = scoring.evaluate_checkpoint(seq_len=None, lambada=[], device="cpu", **asked)
+    assert found["evaluated_length"] == 64
+
+
+def test_device_and_portions_are_no_part_of_a_result(run, items):
+    configs = [{"checkpoint": str(run / "checkpoint-0"), "seq_len": None}]
+    first = evaluation.evaluate_checkpoints(configs, items=items, lambada=PASSAGES)
+    how = {"device": "cpu", "batch_tokens": 64}
+    assert evaluation.evaluate_checkpoints(configs, items=items, lambada=PASSAGES, **how).equals(first)

