@@ -67,7 +67,7 @@ RANGES = {
     **_named("epochs grid_epochs final_epochs ablation_epochs entity_epochs swa_start lawa_last", SOME),
     **_named("items_per_document mentions_per_document window cuts daily_limit nested_draws drawn", SOME),
     **_named("intervened perturbed_rows features shortest longest chain_questions resamples", SOME),
-    **_named("base_epochs patience bigrams lora_rank snapshots", NONE_OR_MORE),
+    **_named("base_epochs patience bigrams lora_rank snapshots scratch_runs", NONE_OR_MORE),
     **_named("valid_share held_out hidden_share label_shares public_share mask_rate", SHARE),
     **_named("planted_errors target_recall confidence", SHARE),
     **_named("peak_lr base_lr entity_lr grid_lrs", Range(0, 10, open=True)),
@@ -88,7 +88,16 @@ RANGES = {
 }
 
 # Parameters whose keys have ranges.
-MAPPINGS = ("pretraining", "backbone_pretraining", "ngrams", "encoder", "decoder", "tagger", "decaying")
+MAPPINGS = (
+    "pretraining",
+    "pretraining_of",
+    "backbone_pretraining",
+    "ngrams",
+    "encoder",
+    "decoder",
+    "tagger",
+    "decaying",
+)
 
 
 def check(values: MutableMapping[str, Any]) -> None:
