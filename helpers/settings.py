@@ -86,7 +86,9 @@ RANGES = {
 }
 
 # Parameters whose keys have ranges.
-MAPPINGS = ("pretraining", "backbone", "ngrams", "encoder", "decoder", "tagger", "decaying")
+MAPPINGS = (
+    "pretraining", "pretraining_of", "backbone", "ngrams", "encoder", "decoder", "tagger", "decaying",
+)  # fmt: skip
 
 
 def check(values: MutableMapping[str, Any]) -> None:
