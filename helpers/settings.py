@@ -87,7 +87,8 @@ RANGES = {
 
 # Parameters whose keys have ranges.
 MAPPINGS = (
-    "pretraining", "pretraining_of", "backbone", "ngrams", "encoder", "decoder", "tagger", "decaying",
+    "pretraining", "pretraining_of", "backbone", "ngrams", "encoder", "decoder", "tagger",
+    "decaying", "recipe",
 )  # fmt: skip
 
 
