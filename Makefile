@@ -17,12 +17,21 @@ ROUNDS  ?= 30
 MUTANTS ?= 25
 ONLY    ?=
 
-.PHONY: reports readme test check lint coverage durations lab bench fuzz soak mutants lock clean
+.PHONY: reports pages readme test check lint coverage durations lab bench fuzz soak mutants lock clean
 .DEFAULT_GOAL := reports
 
 reports: $(READY)
 	$(BIN)/nunchi run params/$(SUITE) --jobs $(JOBS)
 	@echo "open reports/$(SUITE)/index.html"
+
+# The sample suite in both languages, as .github/workflows/pages.yml publishes it: reports/pages/{en,ko}/sample.
+pages: $(READY)
+	rm -rf reports/pages
+	mkdir -p reports/pages/en reports/pages/ko
+	cp -r reports/sample reports/pages/en/
+	cp -r reports/sample reports/pages/ko/
+	$(BIN)/nunchi render params/sample --out reports/pages/ko --language ko
+	printf '<!DOCTYPE html><title>Nunchi</title><a href="en/sample/index.html">English</a> <a href="ko/sample/index.html" lang="ko">한국어</a>\n' > reports/pages/index.html
 
 # Record what reports/sample and reports/klue found, and make README's tables from it.
 readme: $(READY)
@@ -73,7 +82,7 @@ lock: | .venv
 	$(BIN)/python .ci/lock.py $(PIP_ARGS)
 
 clean:
-	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage reports/sample reports/smoke reports/bench reports/scratch reports/fuzz reports/soak.json reports/mutants.json
+	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage reports/sample reports/smoke reports/bench reports/scratch reports/pages reports/fuzz reports/soak.json reports/mutants.json
 
 .venv:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or name one: make PYTHON=/path/to/python3.11"; exit 1; }

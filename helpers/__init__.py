@@ -19,6 +19,7 @@ class _Registration:
             return None
         sys.meta_path.remove(self)
         spec = util.find_spec(name)
+        assert spec is not None and spec.loader is not None  # transformers is installed
         run = spec.loader.exec_module
 
         def run_and_register(module) -> None:
@@ -26,7 +27,7 @@ class _Registration:
             if "helpers.learning.bilstm" not in sys.modules:  # else it is what imports them, and registers
                 import_module(_OURS)
 
-        spec.loader.exec_module = run_and_register
+        spec.loader.exec_module = run_and_register  # type: ignore[method-assign]
         return spec
 
 

@@ -24,6 +24,9 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
       nunchi run params/paper --only 05 --jobs 1 --engine launch    one model at a time over all GPUs
       RAY_ADDRESS=ray://head:10001 nunchi run params/klue --engine ray
 
+    A parameter file with a section `grid` (`grid: {train_rows: [500, 1000], seed: [0, 1]}`) runs its notebook
+    once for every combination, and makes one report about all of them.
+
     Open reports/<suite>/index.html afterwards. Ctrl-C keeps what is finished; the same command goes on.
 
     exit codes: 0 all fine, 1 a notebook failed (its report says why), 2 bad input, 130 stopped by Ctrl-C
@@ -131,7 +134,8 @@ def _add_suite(parser: ArgumentParser, *, pages: bool = True) -> None:
 def _add_language(parser: ArgumentParser) -> None:
     from helpers.display.messages import LANGUAGES
 
-    parser.add_argument("--language", choices=LANGUAGES, default="en", help="of the pages (default: en)")
+    where = "of the pages (default: what the suite's files say, `language: ko`, or en)"
+    parser.add_argument("--language", choices=LANGUAGES, help=where)
 
 
 def _positive(text: str) -> int:
@@ -206,5 +210,5 @@ def _preflight(options: Namespace) -> int:
 def _compare(options: Namespace) -> int:
     from helpers.batch import comparison
 
-    print(comparison.write(options.first, options.second, out=options.out, language=options.language))
+    print(comparison.write(options.first, options.second, out=options.out, language=options.language or "en"))
     return 0

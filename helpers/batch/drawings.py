@@ -1,8 +1,8 @@
 """Figures inside a page: SVG in the colours of the page's theme, or an image where that cannot be had.
 
 A drawing of `display.figures` becomes part of the page: its colours turn into the style's variables, its
-title into text, and glyphs that occur in several figures are kept once. Any other picture stays an <img>,
-which runs no script, on a light ground. A drawing is written anew from an allow-list, never copied.
+words are the page's text, and shapes that occur in several figures are kept once. Any other picture stays an
+<img>, which runs no script, on a light ground. A drawing is written anew from an allow-list, never copied.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ COLOURS = {
 }  # fmt: skip
 TAGS = {
     "svg", "g", "defs", "path", "use", "clipPath", "rect", "circle", "ellipse", "line", "polyline",
-    "polygon", "image",
+    "polygon", "image", "text",
 }  # fmt: skip
 LEFT_OUT = {"metadata", "style", "title", "desc"}
 NUMBERS = {
@@ -32,7 +32,7 @@ NUMBERS = {
 STYLES = {
     "fill", "stroke", "stroke-width", "stroke-dasharray", "stroke-dashoffset", "stroke-linecap",
     "stroke-linejoin", "stroke-miterlimit", "stroke-opacity", "opacity", "fill-opacity", "fill-rule",
-    "image-rendering",
+    "image-rendering", "font-size", "font-weight", "text-anchor",
 }  # fmt: skip
 NO_WORDS: dict[str, Any] = {"title": "", "description": "", "alt": "", "crop": 0.0}
 TITLE = "figure-title"  # display.captions gives the title this id
@@ -107,6 +107,8 @@ class _Drawing:
             inner = "".join(self.definition(child) for child in node)
             return f"<defs>{inner}</defs>" if inner else ""
         attributes, inner = self.attributes(node, tag), self.children(node)
+        if tag == "text":
+            inner = html.escape(node.text or "", quote=False)
         if tag == "g" and not (attributes and inner):
             return inner
         return f"<{tag}{attributes}>{inner}</{tag}>" if inner else f"<{tag}{attributes}/>"
@@ -135,7 +137,8 @@ class _Drawing:
         if name in NUMBERS:
             return _rounded(value)
         if name == "transform":
-            return re.sub(r"(translate\([^)]*\))", lambda match: _rounded(match[1]), value)
+            moved = re.sub(r"((?:translate|rotate)\([^)]*\))", lambda match: _rounded(match[1]), value)
+            return "" if moved.startswith("rotate(-0 ") else moved
         if name == "style":
             return self.style(value)
         if name == "href" and value.startswith("#"):

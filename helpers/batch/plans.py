@@ -14,33 +14,45 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from helpers import grids
 from helpers.batch import parameters
+from helpers.display import messages
 from helpers.records import ROOT
 from helpers.sweeps import closures
 
 if TYPE_CHECKING:
     from helpers.planning.trainings import Training
 
+LANGUAGE = "language"  # what a parameter file may set beside parameters: that of the pages
 EXECUTED = ("notebook.ipynb", "metrics.json", "run.json")  # what executing a notebook leaves
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """One notebook to run: its source, its resolved parameters, and where its report goes."""
+    """One run of a notebook: its source, its resolved parameters, and where its report goes.
+
+    `combination` is what a grid sets for this one of its runs.
+    """
 
     notebook: Path
     suite: str
     folder: Path
     values: dict[str, Any]
     overrides: dict[str, Any]
+    combination: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
-        return self.notebook.stem
+        return self.folder.name
+
+    @property
+    def whole(self) -> Path:
+        """Where the report about all combinations goes: the plan's own folder, if it is of no grid."""
+        return self.folder.with_name(self.notebook.stem)
 
 
 def make(suite: Path, *, out: Path | None = None, only: Sequence[str] = ()) -> list[Plan]:
@@ -54,7 +66,7 @@ def make(suite: Path, *, out: Path | None = None, only: Sequence[str] = ()) -> l
     made, problems = [], [f"{path.name}: rename it to .yaml" for path in sorted(suite.glob("*.yml"))]
     for file in _selected(files, only):
         try:
-            made.append(_plan(file, home / "notebooks", reports))
+            made += _plans(file, home / "notebooks", reports)
         except ValueError as error:
             problems += [f"{suite.name}/{file.name}: {line}" for line in str(error).split("\n")]
     if problems:
@@ -142,7 +154,8 @@ def _texts(value: Any) -> Iterable[str]:
             yield from _texts(inner)
 
 
-def _plan(file: Path, notebooks: Path, reports: Path) -> Plan:
+def _plans(file: Path, notebooks: Path, reports: Path) -> list[Plan]:
+    """Return the plan of a parameter file, or one for every combination of its grid."""
     path = notebooks / f"{file.stem}.ipynb"
     if not path.is_file():
         names = sorted(p.stem for p in notebooks.glob("*.ipynb"))
@@ -150,12 +163,41 @@ def _plan(file: Path, notebooks: Path, reports: Path) -> Plan:
         hint = f"did you mean {close[0]}?" if close else f"found: {', '.join(names) or 'none'}"
         raise ValueError(f"there is no notebook {path.name} in {notebooks}; {hint}")
     overrides = parameters.read(file)
+    overrides.pop(LANGUAGE, None)
+    every = grids.combinations(overrides.pop(grids.KEY)) if grids.KEY in overrides else [{}]
     known = parameters.declared(parameters.load_notebook(path))
+    if twice := set(overrides) & set(every[0]):
+        raise ValueError(f"{', '.join(sorted(twice))} is set both for itself and in the grid; keep one")
+    names = [f"{file.stem}{grids.MARK}{at}" for at in range(1, len(every) + 1)] if every[0] else [file.stem]
+    return [
+        _plan(path, known, reports / name, overrides, chosen)
+        for name, chosen in zip(names, every, strict=True)
+    ]
+
+
+def language(suite: Path) -> str:
+    """Return the language that the parameter files of a suite ask for: `language: ko`; else English."""
+    said = [str(parameters.read(file).get(LANGUAGE, "")) for file in sorted(suite.glob("*.yaml"))]
+    named = sorted({word for word in said if word})
+    if len(named) > 1:
+        raise ValueError(f"the parameter files of {suite} name several languages: {', '.join(named)}")
+    return messages.Words(*named).language
+
+
+def _plan(path: Path, known: dict, folder: Path, overrides: dict[str, Any], chosen: dict[str, Any]) -> Plan:
+    overrides = overrides | chosen
     values, complaints = parameters.resolve(known, overrides)
     if complaints:
         raise ValueError("\n".join(complaints))
     given = {name: values[name] for name in overrides}
-    return Plan(path, suite=reports.name, folder=reports / file.stem, values=values, overrides=given)
+    return Plan(
+        path,
+        suite=folder.parent.name,
+        folder=folder,
+        values=values,
+        overrides=given,
+        combination={name: values[name] for name in chosen},
+    )
 
 
 def _selected(files: Sequence[Path], only: Sequence[str]) -> list[Path]:

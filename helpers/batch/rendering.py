@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from helpers import records
+from helpers import grids, records
 from helpers.batch import drawings, glosses, markup, parameters, summary
-from helpers.display import messages, notation, translations
+from helpers.display import messages, notation, phrases, translations
 
 STYLE = Path(__file__).parent / "style"
 PREFERRED = (*drawings.KINDS, "text/html", "text/markdown", "text/latex", "text/plain")
@@ -29,7 +29,7 @@ WIDGET = "application/vnd.jupyter.widget-view+json"
 BAR = re.compile(r"\d%\|")  # tqdm's
 KEY = "key-figure"  # the tag of the cell whose figure stands beside the answer
 # What a page is made from, apart from the run: a report is rendered again when one of them changes.
-CODE = (drawings, glosses, markup, messages, notation, parameters, summary, translations)
+CODE = (drawings, glosses, markup, messages, notation, parameters, phrases, summary, translations)
 
 
 def edition(notebook: Path, language: str) -> dict[str, Any]:
@@ -92,7 +92,8 @@ def digest(folder: Path, *, language: str = "en", prose: Path | None = None) -> 
     files = [folder / name for name in ("notebook.ipynb", "run.json", "metrics.json")]
     files += [*sorted(STYLE.iterdir()), glosses.GLOSSARY, Path(__file__)]
     files += [Path(module.__file__ or "") for module in CODE]
-    files += [prose / f"{folder.name}.yaml"] if prose else []
+    own = folder.name.partition(grids.MARK)[0]
+    files += [prose / f"{own}.yaml", translations.SHARED / f"{language}.yaml"] if prose else []
     hashes = [hashlib.sha256(file.read_bytes()).digest() for file in files if file.is_file()]
     return hashlib.sha256(b"".join([language.encode(), *hashes])).hexdigest()[:16]
 
@@ -248,14 +249,9 @@ class _Report:
         return {"kind": "stdout", "html": markup.terminal(content)}
 
     def table(self, content: str, csv: str) -> dict[str, Any]:
-        """Return a table with its headings marked, its decisions in the page's language, and its CSV."""
+        """Return a table with its headings marked, and its CSV."""
         self.tables += 1
         content = markup.accessible(content)
-        for word in (*notation.SHAPES, "baseline", "control", "oracle"):
-            told = rf'(class="decision {word}">(?:<span[^>]*>[^<]*</span>)?){word}'
-            content = re.sub(told, rf"\g<1>{self.words.known(word)}", content)
-        heading = re.compile(r'(<th scope="col"[^>]*>)([^<]*)(?=</th>)')
-        content = heading.sub(lambda match: match[1] + self.words.heading(match[2]), content)
         caption = re.search(r"(?s)<caption>(.*?)</caption>", content)
         label = (
             html.unescape(re.sub(r"<[^>]+>", "", caption[1]))

@@ -22,7 +22,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from helpers import records
+from helpers import grids, records
 from helpers.batch import plans
 from helpers.batch.progress import Progress
 from helpers.sweeps import ENGINES
@@ -41,16 +41,17 @@ def run_suite(
     gpus: int = 1,
     out: Path | None = None,
     engine: str | None = None,
-    language: str = "en",
+    language: str | None = None,
 ) -> int:
     """Run a suite, or with `dry` print its plan; 0: all fine, 1: a notebook failed. ValueError: bad input.
 
-    `gpus` are those of the plan's estimate. `language` is that of the pages: no notebook is executed again
-    for another one.
+    `gpus` are those of the plan's estimate. `language` is that of the pages, else the one that the suite's
+    files name: no notebook is executed again for another one.
     """
     from helpers.batch import rendering
 
     chosen = plans.make(suite, out=out, only=only)
+    language = language or plans.language(suite)
     engine = _known_engine(engine)
     jobs = jobs or (1 if engine == "launch" else None)  # a run has every GPU to itself
     stale = {plan: "forced" if force else plans.why_stale(plan) for plan in chosen}
@@ -83,12 +84,13 @@ def run_suite(
 
 
 def render_suite(
-    suite: Path, *, only: Sequence[str] = (), out: Path | None = None, language: str = "en"
+    suite: Path, *, only: Sequence[str] = (), out: Path | None = None, language: str | None = None
 ) -> int:
     """Render the reports of executed notebooks and the index, whether stale or not; 1: one was never run."""
     from helpers.batch import rendering
 
     chosen = plans.make(suite, out=out, only=only)
+    language = language or plans.language(suite)
     executed = [plan for plan in chosen if plans.read_run(plan.folder)]
     for plan in executed:
         rendering.refresh(plan.folder, force=True, **rendering.edition(plan.notebook, language))
@@ -133,7 +135,7 @@ class NotebookRun:
 
     def __init__(self, spec: dict[str, Any], environment: dict[str, str], progress: Progress) -> None:
         self.spec, self.environment, self.progress = spec, environment, progress
-        self.name = Path(spec["notebook"]).stem
+        self.name = Path(spec["folder"]).name
         self.record: dict[str, Any] = {}
         self.process: subprocess.Popen | None = None
         self.stopped = False
@@ -281,7 +283,7 @@ def _unreported(error: Exception) -> dict[str, Any]:
 
 
 def _write_index(suite: Path, chosen: Sequence[plans.Plan], language: str) -> Path:
-    """Write the suite's page, warn of reports too large to send around, and return the page's path."""
+    """Write the pages of grids and of the suite, warn of reports too large to send, and return the latter."""
     from helpers.batch import index, rendering
 
     for plan in chosen:
@@ -291,4 +293,8 @@ def _write_index(suite: Path, chosen: Sequence[plans.Plan], language: str) -> Pa
             print(f"{plan.name}: report.html has {size}", file=sys.stderr)
     names = sorted(file.stem for file in suite.glob("*.yaml"))
     how = rendering.edition(chosen[0].notebook, language)
+    for whole in dict.fromkeys(plan.whole for plan in chosen if plan.combination):
+        parts = [(plan.combination, plan.folder) for plan in chosen if plan.whole == whole]
+        if grids.combine(whole, parts):
+            rendering.refresh(whole, **how)
     return index.write(suite.resolve().name, names, chosen[0].folder.parent, **how)

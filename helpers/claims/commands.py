@@ -23,14 +23,16 @@ def ledger(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
 
 def readme(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Record the results of the sample and klue suites and make README's tables from the records.
+    """Record the results of the sample and klue suites and make what README.md and README.ko.md quote anew.
 
-    What is there of reports/<suite>/ is copied to reports/recorded/<suite>/, a few kB a notebook; the other
-    records stay as they are. Commit both together: a test compares them.
+    What is there of reports/<suite>/ is copied to reports/recorded/<suite>/, a few kB a notebook, and its key
+    figures to reports/figures/; the other records stay as they are. Tables, figures and the values in the
+    three findings follow. Where a finding is no longer decided as its sentence says, nothing is written and
+    the sentence is named. Commit all together: a test compares them.
 
     examples:
       nunchi run params/sample && nunchi readme     run the suite, then record it
-      git add README.md reports/recorded            what nunchi readme writes
+      git add README*.md reports/recorded reports/figures   what nunchi readme writes
 
     exit codes: 0 written, 2 bad input
     """
@@ -70,9 +72,36 @@ def _readme(options: Namespace) -> int:
     from helpers import records
     from helpers.claims import recorded
 
-    reports, page = records.ROOT / "reports", records.ROOT / "README.md"
+    reports = records.ROOT / "reports"
     for suite in recorded.SUITES:
         names = recorded.record(suite, reports=reports)
+        drawn = recorded.draw(suite, reports=reports)
         print(f"{suite}: {', '.join(names) or 'no reports here, the record stays as it is'}")
-    records.write_text(page, recorded.filled(page.read_text(encoding="utf-8"), reports=reports))
+        print(f"{suite}: {len(drawn)} figures drawn" if drawn else "", end="\n" if drawn else "")
+    _screenshots(reports)
+    for name, language in recorded.PAGES.items():
+        page = records.ROOT / name
+        if page.is_file():
+            text = page.read_text(encoding="utf-8")
+            records.write_text(page, recorded.filled(text, reports=reports, language=language))
     return 0
+
+
+def _screenshots(reports: Path) -> None:
+    """Photograph the pages that READMEs show, where they have been made and there is a browser."""
+    import shutil
+    import subprocess
+    import tempfile
+
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    for page, picture in (("index.html", "index.png"), ("03_markers/report.html", "03_markers.png")):
+        place = reports / "sample" / page
+        if not (browser and place.is_file()):
+            continue
+        with tempfile.TemporaryDirectory() as profile:
+            flags = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars"]
+            flags += ["--disable-background-networking", "--disable-component-update", "--disable-sync"]
+            flags += [f"--user-data-dir={profile}", "--window-size=1280,800"]
+            target = f"--screenshot={reports / 'screenshots' / picture}"
+            done = subprocess.run([browser, *flags, target, place.as_uri()], capture_output=True, timeout=120)
+        print(f"{picture}: {'taken' if done.returncode == 0 else 'the browser failed, the old one stays'}")

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from helpers import statistics
+from helpers import predictions, statistics
 from helpers.declarations import Declaration
 from helpers.statistics import Interval
 
@@ -42,6 +42,24 @@ def stats(answers: pd.DataFrame, measure: str = "hit1") -> np.ndarray:
 def documents(answers: pd.DataFrame) -> list[str]:
     """Return the document of every item, in the order of `stats`."""
     return answers.drop_duplicates("id").sort_values("id")["document"].tolist()
+
+
+def keep(notebook: str, answers: Mapping[str, Sequence[pd.DataFrame]]) -> None:
+    """Write the items behind headline figures: the answers of a system and of what it is compared with."""
+    first = next(iter(answers.values()), [None])[0]
+    if first is None:
+        return
+    said = {
+        name: frames[0].pivot(index="seed", columns="id", values="prediction").to_numpy()
+        for name, frames in answers.items()
+    }
+    predictions.write(
+        notebook,
+        {name: [stats(frame) for frame in frames] for name, frames in answers.items()},
+        items=sorted(set(first["id"])),
+        clusters=documents(first),
+        predictions=said,
+    )
 
 
 def in_percent(sums: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """The words of the pages around a notebook's own, in English and in Korean.
 
 A page is written in one language when it is rendered; nothing that a notebook computes depends on it. The
-prose of a notebook is translated apart from this, in `notebooks/<language>/<notebook>.yaml`.
+words of a notebook are translated apart from this, see `translations`.
 """
 
 from helpers.display import notation
@@ -35,23 +35,23 @@ MESSAGES = {
     "csv": ("Download CSV", "CSV 내려받기"),
     "copy markdown": ("Copy as Markdown", "마크다운으로 복사"),
     "copy latex": ("Copy as LaTeX", "LaTeX로 복사"),
-    "copied": ("Copied", "복사했습니다"),
-    "failed": ("This run failed", "실행에 실패했습니다"),
+    "copied": ("Copied", "복사됨"),
+    "failed": ("This run failed", "실행 실패"),
     "failed cell": ("The cell that failed", "실패한 셀"),
     "failed in": ("in the section", "실패한 절:"),
     "traceback": ("Traceback", "오류 추적"),
     "raised here": ("The error came from here", "오류가 난 곳"),
     "interactive": (
         "Interactive: open the notebook in JupyterLab to use this control.",
-        "대화형 도구입니다. JupyterLab에서 노트북을 열어 사용하세요.",
+        "대화형 도구: JupyterLab에서 노트북을 열면 쓸 수 있다.",
     ),
     "all defaults": (
         "All {count} parameters have the notebook's own values.",
-        "매개변수 {count}개가 모두 노트북의 기본값입니다.",
+        "매개변수 {count}개가 모두 노트북의 기본값이다.",
     ),
     "some changed": (
         "{changed} of {count} parameters differ from the notebook's own values.",
-        "매개변수 {count}개 가운데 {changed}개가 노트북의 기본값과 다릅니다.",
+        "매개변수 {count}개 가운데 {changed}개가 노트북의 기본값과 다르다.",
     ),
     "all parameters": ("All parameters", "모든 매개변수"),
     "parameter": ("parameter", "매개변수"),
@@ -84,7 +84,7 @@ MESSAGES = {
     "seconds": ("{seconds} s", "{seconds}초"),
     "minutes": ("{minutes} min {seconds} s", "{minutes}분 {seconds}초"),
     "hours": ("{hours} h {minutes} min", "{hours}시간 {minutes}분"),
-    "untranslated": ("", "노트북의 글은 아직 번역되지 않아 영어로 보입니다."),
+    "untranslated": ("", "이 노트북의 글은 아직 번역되지 않은 부분이 있어 영어로 보인다."),
     # decisions and roles, as `statistics` names them
     "better": ("better", "우세"),
     "worse": ("worse", "열세"),
@@ -117,9 +117,9 @@ MESSAGES = {
     "changed parameters": ("Changed parameters", "바뀐 매개변수"),
     "changed versions": ("Changed versions", "바뀐 버전"),
     "changed decisions": ("Changed decisions", "바뀐 판정"),
-    "no change": ("None.", "없습니다."),
+    "no change": ("None.", "없다."),
     "flipped": ("Predictions that changed", "바뀐 예측"),
-    "flipped some": ("{shown} of {count} shown.", "{count}개 가운데 {shown}개를 보입니다."),
+    "flipped some": ("{shown} of {count} shown.", "{count}개 가운데 {shown}개를 보인다."),
     "item": ("item", "항목"),
     "seed": ("seed", "시드"),
     "only in": ("only in the {which} run", "{which} 실행에만 있음"),
@@ -129,31 +129,17 @@ MESSAGES = {
     "unpaired note": (
         "Unpaired: the two intervals are treated as independent, which makes the interval of a change too "
         "wide where both runs scored the same items.",
-        "짝짓지 않은 행은 두 구간을 독립으로 본 것입니다. "
-        "두 실행이 같은 항목을 채점했다면 실제보다 넓습니다.",
+        "짝짓지 않은 행은 두 구간을 독립으로 본 것이다. "
+        "두 실행이 같은 항목을 채점했다면 실제보다 넓다.",
     ),
     "not corrected": (
         "The intervals of changes are at 95 % each, not corrected for the number of rows.",
-        "변화의 구간은 각각 95 %이며, 행의 수에 대해 보정하지 않았습니다.",
+        "변화의 구간은 각각 95 %이며, 행의 수에 대해 보정하지 않았다.",
     ),
     "higher": ("higher", "높아짐"),
     "lower": ("lower", "낮아짐"),
     "unclear": ("no change shown", "변화 확인 안 됨"),
 }  # fmt: skip
-# Column headings of the tables that are made in one place, `tables.comparison` and `Declaration.table`.
-HEADINGS = {
-    "system": "시스템",
-    "decision": "판정",
-    "difference": "차이",
-    "against": "비교 대상",
-    "than": "비교 대상",
-    "p, Holm": "p(홀름)",
-    "detectable ±": "검출 가능 ±",
-    "value": "값",
-    "low": "하한",
-    "high": "상한",
-    "declared before training": "학습 전 선언",
-}
 SHAPES = {**notation.SHAPES, "higher": "▲", "lower": "▼", "unclear": "?"}
 
 
@@ -172,10 +158,6 @@ class Words:
     def known(self, text: str) -> str:
         """Return a word that may have a translation, say a section's title, or itself."""
         return MESSAGES[text][self.column] if text in MESSAGES else text
-
-    def heading(self, text: str) -> str:
-        """Return the heading of a table's column."""
-        return HEADINGS.get(text, text) if self.language == "ko" else text
 
     def duration(self, seconds: float) -> str:
         """Return seconds as `8.2 s`, `3 min 05 s` or `2 h 10 min`."""

@@ -4,6 +4,7 @@ A minus is a minus sign, a number that is not there is a dash, a whole number ha
 has a shape beside its word. Imports nothing heavy: the pages use it as well as the notebooks.
 """
 
+import html
 import math
 import re
 from typing import Any
@@ -48,6 +49,11 @@ def minus(text: str) -> str:
     '−0.5 [−1.0, +0.2], rows 3-5, on 2026-01-02, typed-punct'
     """
     return HYPHEN.sub(MINUS, text)
+
+
+def inert(text: str) -> str:
+    """Escape a text so that it is text in HTML and in Markdown."""
+    return re.sub(r"([\\`*_{}\[\]$|])", r"\\\1", html.escape(text, quote=False))
 
 
 def decimals(largest: float, *, points: bool = False) -> int:

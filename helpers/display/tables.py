@@ -6,7 +6,6 @@ report is the page's affair.
 """
 
 import html
-import re
 import string
 from typing import Any
 
@@ -122,6 +121,11 @@ def intervals(frame: pd.DataFrame, column: str) -> pd.DataFrame:
     return pd.concat([frame.drop(columns=[column]), spread], axis=1)
 
 
+def as_intervals(frame: pd.DataFrame) -> list[Interval]:
+    """Gather columns `value`, `low` and `high` into Intervals: `intervals` the other way round."""
+    return [Interval(*map(float, row)) for row in frame[["value", "low", "high"]].to_numpy()]
+
+
 def show_frames() -> None:
     """Let a frame that a cell ends with, in a notebook, look like `table` makes it look."""
     from IPython import get_ipython
@@ -196,6 +200,4 @@ def _element(text: str, kind: str, scope: str) -> str:
 
 def _inert(value: Any) -> Any:
     """Escape strings for HTML and Markdown; leave numbers to their format."""
-    if not isinstance(value, str):
-        return value
-    return re.sub(r"([\\`*_{}\[\]$|])", r"\\\1", html.escape(value, quote=False))
+    return notation.inert(value) if isinstance(value, str) else value

@@ -1,114 +1,157 @@
-"""A notebook's own prose in another language, put in when its report is rendered.
+"""A notebook's own words in another language, put in when its report is rendered: nothing is computed again.
 
-A catalogue is `notebooks/<language>/<notebook>.yaml`. Nothing is computed again: a sentence of `tables.say`
-carries its template and what filled it, so that a translated template is filled with the same figures. What a
-catalogue does not hold stays English, and the page says that it is.
+Catalogues are lists of pairs, `en` and `ko`: `notebooks/<language>/<notebook>.yaml` for one notebook, and
+`<language>.yaml` beside this module for what the package says in all of them. A pair is a line of Markdown,
+or a template of the code with its fields; `phrases` finds those that a computed sentence was made from.
+`python -m tests.translatable` lists what is missing.
 
-    question: 표지가 관계 분류에 도움이 되는가?
-    verdict:                                # by the decision of the first effect, or one text for all
-      better: "유형 표지는 {typed − none}만큼 낫다."
-      undecided: "유형 표지의 효과는 {typed − none}, 판단할 수 없다."
-    names: {typed − none: 유형 표지의 효과}    # headline rows
-    words: {helps: 도움이 된다}                # whole texts: captions, headings, titles of figures,
-                                             # and strings that were filled into sentences
-    cells:
-      data-heading: "## 데이터\n…"            # Markdown cells by their id
-      takeaway: "이득은 **{gain:+.1f}** 점이다."  # a sentence's template, with the fields of the English one
-      two-sentences: ["…", "…"]              # one for every sentence of the cell
+    - en: "{words} beats it by {gap:+.1f}"
+      ko: "{words}[이/가] {gap}만큼 앞선다"
 """
 
 from __future__ import annotations
 
 import copy
+import html
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from helpers.display import notation
+from helpers.display import messages, notation
+from helpers.display.phrases import FIELD, WORD, Phrasebook, filled
 
+SHARED = Path(__file__).parent
 FIGURE = ("title", "description", "alt")  # what a figure says of itself; see `captions`
-KEYS = {"question", "verdict", "names", "words", "cells"}
+MARKER = re.compile(r"\s*(?:#{1,6} |[-*] (?:\[.\] )?|\d+\. |> )?")  # of a heading, an item, a quotation
+CELL = re.compile(r"(?<!\\)\|")  # of a table in Markdown
+SHOWN = re.compile(r"(<(?:caption|th|td)\b[^>]*>(?:<span aria-hidden[^>]*>[^<]*</span>)?)([^<]+)")
+DRAWN = re.compile(r'(<span style="opacity:\.8;font-size:\.8em">)([^<]+)')  # a caption of `highlight`
+COMMENT = re.compile(r"(?m)(  # )(.+)$")  # of a parameter
+INERT = re.compile(r"\\([\\`*_{}\[\]$|])")
 
 
 class Catalogue:
-    """The translations of one notebook; an empty one translates nothing."""
+    """The translations that one notebook's report uses: the package's, and its own if it has any."""
 
-    def __init__(self, content: Mapping[str, Any]) -> None:
-        unknown = set(content) - KEYS
-        if unknown:
-            raise ValueError(f"unknown {sorted(unknown)}; a catalogue has {', '.join(sorted(KEYS))}")
-        self.cells: Mapping[str, str | list[str]] = content.get("cells") or {}
-        self.words: Mapping[str, str] = content.get("words") or {}
-        self.names: Mapping[str, str] = content.get("names") or {}
-        self.question: str = content.get("question", "")
-        self.verdict: str | Mapping[str, str] = content.get("verdict", "")
+    def __init__(self, shared: Iterable[tuple[str, str]], own: Iterable[tuple[str, str]] = ()) -> None:
+        every, particular = dict(shared), dict(own)
+        self.complete = bool(particular)
+        self.pairs = {english: other for english, other in (every | particular).items() if other}
+        self.phrases = Phrasebook(self.pairs.items())
 
     def notebook(self, notebook: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the notebook with what is translated; the metadata of such cells says `translated`."""
+        """Return the notebook with its prose and its outputs translated; cells that are wholly say so."""
         changed = copy.deepcopy(dict(notebook))
         for cell in changed["cells"]:
+            prose = lines(cell["source"]) if cell["cell_type"] == "markdown" else []
+            cell["metadata"]["translated"] = self.complete and all(text in self.pairs for text in prose)
+            if prose:
+                cell["source"] = "\n".join(map(self.line, cell["source"].split("\n")))
+            elif "parameters" in cell["metadata"].get("tags", ()):
+                cell["source"] = COMMENT.sub(lambda match: match[1] + self._within(match[2]), cell["source"])
             for output in cell.get("outputs", ()):
-                self._texts(output)
-            own = self.cells.get(cell.get("id", ""))
-            if own is None:
-                continue
-            cell["metadata"]["translated"] = True
-            if cell["cell_type"] == "markdown":
-                cell["source"] = own if isinstance(own, str) else own[0]
-            else:
-                self._sentences(cell, [own] if isinstance(own, str) else list(own))
+                self._output(output)
         return changed
 
     def metrics(self, metrics: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the record with question, verdict and headline names translated where they are known."""
-        headline = [dict(row) for row in metrics.get("headline", [])]
-        decided = next((row["decision"] for row in headline if row.get("decision")), "")
-        verdict = self.verdict if isinstance(self.verdict, str) else self.verdict.get(decided, "")
-        for row in headline:
-            verdict = verdict.replace(f"{{{row['name']}}}", _figure(row))
-            for field in ("name", "than"):
-                if field in row:
-                    row[field] = self.names.get(row[field], row[field])
-        changed = {"question": self.question, "verdict": verdict}
-        return {**metrics, **{key: text for key, text in changed.items() if text}, "headline": headline}
+        """Return the record with question, verdict and the names of headline figures translated."""
+        told = {name: self.phrases(metrics[name]) for name in ("question", "verdict") if name in metrics}
+        rows = [
+            row | {name: self.phrases(row[name]) for name in ("name", "than") if name in row}
+            for row in metrics.get("headline", [])
+        ]
+        return {**metrics, **told, "headline": rows}
 
-    def _texts(self, output: dict[str, Any]) -> None:
-        """Translate captions and headings of a table, and the title and description of a figure."""
+    def line(self, text: str) -> str:
+        """Translate one line of Markdown: what stands behind its marker, or in the cells of a table."""
+        if text.lstrip().startswith("|"):
+            return "|".join(self._within(cell) for cell in CELL.split(text))
+        marker = MARKER.match(text)
+        at = marker.end() if marker else 0
+        return text[:at] + self._within(text[at:])
+
+    def _within(self, text: str) -> str:
+        core = text.strip()
+        return text.replace(core, self.pairs.get(core, core), 1) if core else text
+
+    def _output(self, output: dict[str, Any]) -> None:
         data = output.get("data", {})
-        if "text/html" in data:
-            whole = re.compile(r"(<(?:caption|th)\b[^>]*>)([^<]*)(?=</)")
-            text = "".join(data["text/html"])
-            data["text/html"] = whole.sub(lambda match: match[1] + self.words.get(match[2], match[2]), text)
-        for words in output.get("metadata", {}).values():
-            if isinstance(words, dict):
-                words |= {key: self.words.get(words[key], words[key]) for key in FIGURE if key in words}
+        for kind, way in (("text/html", self._table), ("image/svg+xml", self._drawing)):
+            if kind in data:
+                data[kind] = way("".join(data[kind]))
+        words = output.get("metadata", {})
+        if "text/markdown" in data:
+            data["text/markdown"] = self._sentence(
+                "".join(data["text/markdown"]), words.get("text/markdown", {})
+            )
+        for own in words.values():
+            if isinstance(own, dict):
+                own |= {name: self.phrases(own[name]) for name in FIGURE if name in own}
+        if output.get("output_type") == "stream":
+            output["text"] = "\n".join(map(self.phrases, "".join(output["text"]).split("\n")))
 
-    def _sentences(self, cell: dict[str, Any], templates: list[str]) -> None:
-        told = [output for output in cell.get("outputs", ()) if "text/markdown" in output.get("data", {})]
-        for output, template in zip(told, templates, strict=False):
-            fields = output.get("metadata", {}).get("text/markdown", {}).get("fields", {})
-            for field, text in fields.items():
-                template = template.replace(field, self.words.get(text, text))
-            output["data"]["text/markdown"] = template
+    def _sentence(self, text: str, made: Mapping[str, Any]) -> str:
+        """Fill a sentence of `tables.say` anew, in the other language."""
+        template = made.get("template", "")
+        if template not in self.pairs and (not template or WORD.search(FIELD.sub("", template))):
+            return self.phrases(text)
+        fields = {
+            match[1]: self._field(written)
+            for field, written in made["fields"].items()
+            if (match := FIELD.fullmatch(field))
+        }
+        return filled(self.pairs.get(template, template), fields)
+
+    def _field(self, written: str) -> str:
+        plain = INERT.sub(r"\1", html.unescape(written))
+        return notation.inert(self.phrases(plain)) if WORD.search(plain) else written
+
+    def _table(self, markup: str) -> str:
+        for place in (SHOWN, DRAWN):
+            markup = place.sub(
+                lambda match: match[1] + html.escape(self.phrases(html.unescape(match[2])), quote=False),
+                markup,
+            )
+        return markup
+
+    def _drawing(self, svg: str) -> str:
+        said = re.compile(r"(<text\b[^>]*>)([^<]+)")
+        return said.sub(lambda match: match[1] + html.escape(self.phrases(html.unescape(match[2]))), svg)
+
+
+def lines(source: str) -> list[str]:
+    """Return the texts of a Markdown cell, one for each line or cell of a table, without code."""
+    found, code = [], False
+    for line in source.split("\n"):
+        code ^= line.lstrip().startswith("```")
+        marker = MARKER.match(line)
+        parts = CELL.split(line) if line.lstrip().startswith("|") else [line[marker.end() if marker else 0 :]]
+        found += [part.strip() for part in parts if not (code or part.startswith("$$"))]
+    return [text for text in found if WORD.search(text)]
+
+
+def pairs(path: Path, language: str = "ko") -> list[tuple[str, str]]:
+    """Return the pairs of a catalogue; none where there is no file."""
+    try:
+        entries = yaml.safe_load(path.read_text(encoding="utf-8")) or []
+        return [(entry["en"], entry[language]) for entry in entries]
+    except FileNotFoundError:
+        return []
+    except (yaml.YAMLError, TypeError, KeyError) as error:
+        reason = " ".join(str(error).split())
+        raise ValueError(f"{path} is not a list of `en` and `{language}`: {reason}") from error
+
+
+def shared(language: str) -> dict[str, str]:
+    """Return what the package says in every notebook: words of its pages, texts of tables and figures."""
+    column = messages.LANGUAGES.index(language)
+    words = {said[0]: said[column] for said in messages.MESSAGES.values() if not FIELD.search(said[0])}
+    return words | dict(pairs(SHARED / f"{language}.yaml", language))
 
 
 def load(folder: Path, notebook: str) -> Catalogue:
-    """Return the catalogue of a notebook in a folder of them, or an empty one."""
-    path = folder / f"{notebook}.yaml"
-    try:
-        return Catalogue(yaml.safe_load(path.read_text(encoding="utf-8")) or {})
-    except FileNotFoundError:
-        return Catalogue({})
-    except (yaml.YAMLError, ValueError) as error:
-        raise ValueError(f"{path} is not a catalogue: {' '.join(str(error).split())}") from error
-
-
-def _figure(row: Mapping[str, Any]) -> str:
-    known = [abs(row[side]) for side in ("value", "low", "high") if row[side] is not None]
-    digits, signed = notation.decimals(max(known)), bool(row.get("decision"))
-    if row["low"] is None:
-        return notation.number(row["value"], digits, signed=signed)
-    return notation.interval(row["value"], row["low"], row["high"], digits=digits, signed=signed)
+    """Return the catalogue of a notebook in `notebooks/<language>`, with the package's own pairs."""
+    return Catalogue(shared(folder.name).items(), pairs(folder / f"{notebook}.yaml", folder.name))

@@ -31,6 +31,11 @@ def spans_of(tags: TagArray) -> list[list[Span]]:
     return [find_spans(row) for row in decode(tags)]
 
 
+def told(tags: TagArray) -> list[str]:
+    """Say the entities of every sentence by type and characters: `PS 0–3, LC 9–11`."""
+    return [", ".join(f"{kind} {start}–{end}" for start, end, kind in row) or "–" for row in spans_of(tags)]
+
+
 def find_errors(part: Part, pred: TagArray) -> pd.DataFrame:
     """Classify every gold entity, and every predicted one that touches none: one row each.
 

@@ -184,7 +184,7 @@ def classifier(body: Any, task: str, *, decoder: bool = False) -> Any:
     if task == "relations":
         return heads.classifier(body, names, task="sequence", pooling="starts+max")
     if task == "labels":
-        how = {"pooling": "last", "head": "linear"} if decoder else {"pooling": "first"}
+        how: dict[str, Any] = {"pooling": "last", "head": "linear"} if decoder else {"pooling": "first"}
         return heads.classifier(body, names, task="multilabel", **how)
     return heads.classifier(body, names, task="tokens")
 

@@ -21,6 +21,7 @@ import pytest
 
 from helpers.batch.parameters import load_notebook
 from helpers.records import write_json
+from tests import translatable
 from tests.conftest import ROOT
 from tests.projects import make_project, nunchi, run
 
@@ -480,7 +481,9 @@ def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, ti
         "목차",
         "근거",
         "핵심 그림",
-        "유형 표지는 조회표보다 +2.2 [+1.0, +3.5] 낫다.",
+        "유형 표지는 조회표보다 2.2 [1.0, 3.5]점 높고",
+        "첫째 시스템은 micro-F1을 +2.2 [+1.0, +3.5]점 바꾼다.",
+        "조회표와 다른 시스템은?",
     ):
         assert korean in text
     for english in (
@@ -495,18 +498,57 @@ def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, ti
         "Key figure",
     ):
         assert english not in text
+    assert translatable.english_in((reports / "effects" / "report.html").read_text(encoding="utf-8")) == []
+    drawn = offline.execute_script("return document.querySelector('#figure-1 svg').textContent")
+    assert "micro-F1 점수" in drawn and "정답 유형" in drawn, "the words inside a drawing are translated too"
     assert offline.execute_script("return document.documentElement.lang") == "ko"
     look_over(offline, reports / "index.html")
     assert "노트북 4개" in shown(offline)
 
 
 CATALOGUE = """
-question: 유형 표지는 관계 분류에 도움이 되나요?
-words: {"Each system against the lookup, points of micro-F1": "조회표와 견준 시스템(micro-F1 점수)"}
-verdict: {better: "유형 표지는 조회표보다 {typed-punct} 낫다."}
-cells:
-  title: "# 유형 표지는 관계 분류에 도움이 되나요?\\n\\n효과가 기록된 작은 노트북."
-  told: "첫째 시스템은 micro-F1을 {gain:+.1f}점 바꾼다."
+- en: "A small notebook whose record has effects, for tests of what a reader sees first."
+  ko: "효과가 기록된 작은 노트북."
+- en: "SWA and Holm are explained;"
+  ko: "SWA와 Holm을 설명한다"
+- en: "so is fertility;"
+  ko: "fertility도 설명한다"
+- en: "it takes seconds."
+  ko: "몇 초 걸린다."
+- en: where the rows come from
+  ko: 행의 출처
+- en: columns of the widest table
+  ko: 가장 넓은 표의 열 수
+- en: "The sentence 세종은 조선의 왕이다 has two entities."
+  ko: "세종은 조선의 왕이다라는 문장에는 개체가 둘 있다."
+- en: as marked
+  ko: 표지된 대로
+- en: "Differences are corrected by Holm over the family; typed-punct is the reference."
+  ko: "차이는 묶음 안에서 Holm으로 보정한다. 기준은 typed-punct다."
+- en: "Each system against the lookup, points of micro-F1"
+  ko: "조회표와 견준 시스템(micro-F1 점수)"
+- en: "Which systems differ from the lookup?"
+  ko: "조회표와 다른 시스템은?"
+- en: "{1} reaches 30 after three epochs, {2} stays at 9"
+  ko: "{1}[은/는] 세 에폭 뒤 30에 이르고, {2}[은/는] 9에 머문다"
+- en: "What does another epoch change?"
+  ko: "에폭을 늘리면 무엇이 바뀌는가?"
+- en: points of micro-F1
+  ko: micro-F1 점수
+- en: lookup
+  ko: 조회표
+- en: gold types
+  ko: 정답 유형
+- en: marker
+  ko: 표지
+- en: A wide table
+  ko: 넓은 표
+- en: "micro-F1 of the lookup, %"
+  ko: "조회표의 micro-F1, %"
+- en: "The first system changes micro-F1 by {gain:+.1f} points."
+  ko: "첫째 시스템은 micro-F1을 {gain}점 바꾼다."
+- en: "Typed markers gain {1:.1f} points over the lookup; none at all costs {2:.1f}."
+  ko: "유형 표지는 조회표보다 {1}점 높고, 표지가 없으면 {2}점 낮다."
 """
 
 

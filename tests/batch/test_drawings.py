@@ -52,6 +52,18 @@ def test_glyphs_are_kept_once_a_page_and_other_ids_stay_apart():
     assert len(every) == len(set(every))
 
 
+def test_words_are_text_that_cannot_be_markup():
+    said = (
+        '<text style="font-size: 11px; font-family: \'X\'; text-anchor: end; fill: #1c2025" x="1.23456" '
+        'y="2" transform="rotate(-0 1.2 2)">가 &lt;b&gt; &amp; F1</text>'
+        '<text transform="rotate(-90 1.23456 2)">up</text><path style="fill: #fffffe"/>'
+    )
+    shown = add(said)["html"]
+    look = "font-size:11px;text-anchor:end;fill:var(--ink)"
+    assert f'<text style="{look}" x="1.23" y="2">가 &lt;b&gt; &amp; F1</text>' in shown
+    assert '<text transform="rotate(-90 1.23 2)">up</text>' in shown
+
+
 def test_the_same_drawing_again_is_a_reference():
     figure = add()
     again = drawings.again(figure)

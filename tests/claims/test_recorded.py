@@ -1,6 +1,7 @@
 """README's tables are those of the recorded runs."""
 
 import json
+import re
 
 import pytest
 
@@ -22,10 +23,82 @@ def a_run(folder, *, status="ok", commit="abc", **metrics):
     (folder / "run.json").write_text(json.dumps(run))
 
 
-def test_readme_and_record_agree():
-    page = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert recorded.filled(page, reports=ROOT / "reports") == page, "run `make readme` and commit both"
+@pytest.mark.parametrize(("name", "language"), recorded.PAGES.items())
+def test_readme_and_record_agree(name, language):
+    page = (ROOT / name).read_text(encoding="utf-8")
+    made = recorded.filled(page, reports=ROOT / "reports", language=language)
+    assert made == page, "run `make readme` and commit both"
     assert [suite for _, suite, _ in recorded.MARKED.findall(page)] == list(recorded.SUITES)
+    assert not re.search(r"(?<![\w.)\]-])-\d", re.sub(r"(?s)```.*?```|`[^`]*`|https?:\S+", "", page)), (
+        "a hyphen as minus"
+    )
+
+
+def shape(name):
+    """What two READMEs in step have in common: sections, code, tables, pictures, values, commands."""
+    page = (ROOT / name).read_text(encoding="utf-8")
+    page = re.sub(r"(?s)(<!-- (?:results|figure): .*?-->).*?(?=<!-- end)", r"\1", page)
+    code = re.findall(r"(?s)```(\w*)\n(.*?)```", page)
+    prose = re.sub(r"(?s)```.*?```", "", page)
+    return {
+        "sections": len(re.findall(r"(?m)^## ", prose)),
+        "code": [
+            (kind, [line.split("  #")[0].rstrip() for line in text.splitlines()])
+            for kind, text in code
+            if kind
+        ],
+        "lines of code": [len(text.splitlines()) for _, text in code],
+        "rows": [len(line.split("|")) for line in prose.splitlines() if line.startswith("|")],
+        "pictures": sorted(re.findall(r"!\[[^\]]*\]\(([^)]+)\)", prose)),
+        "values": re.findall(r"<!-- .*?-->", prose),
+        "links": sorted(set(re.findall(r"\]\(([^)#]+)\)", prose)) - {"README.md", "README.ko.md"}),
+    }
+
+
+def test_the_korean_readme_keeps_step_with_the_english():
+    english, korean = shape("README.md"), shape("README.ko.md")
+    for what, wanted in english.items():
+        if what == "code":  # but for words in angle brackets
+            wanted, korean[what] = (
+                [re.sub("<[^>]*>", "", str(one)) for one in several] for several in (wanted, korean[what])
+            )
+        assert korean[what] == wanted, what
+
+
+def test_a_value_in_a_sentence_follows_its_record_and_its_decision(tmp_path):
+    effect = {"name": "a − b", "value": -2.25, "low": -3.0, "high": -1.0, "than": "b", "decision": "worse"}
+    a_run(tmp_path / "sample" / "03_x", headline=[effect])
+    recorded.record("sample", reports=tmp_path)
+    page = "It falls by <!-- sample/03_x: a − b = {} -->old<!-- --> points."
+    made = recorded.filled(page.format("worse"), reports=tmp_path)
+    assert made == page.format("worse").replace("old", "−2.2 [−3.0, −1.0]")
+    with pytest.raises(ValueError, match="'a − b', as better; it is worse: rewrite it"):
+        recorded.filled(page.format("better"), reports=tmp_path)
+
+
+def test_the_key_figure_of_a_good_run_is_drawn_in_both_languages(tmp_path):
+    for name, status in (("03_markers", "ok"), ("04_x", "failed")):
+        a_run(tmp_path / "sample" / name, status=status)
+        run = json.loads((tmp_path / "sample" / name / "run.json").read_text()) | {"notebook": name}
+        (tmp_path / "sample" / name / "run.json").write_text(json.dumps(run))
+        output = {"output_type": "display_data", "data": {"image/svg+xml": "<svg><text>label</text></svg>"}}
+        cell = {"cell_type": "code", "source": "x", "metadata": {}, "outputs": [output]}
+        (tmp_path / "sample" / name / "notebook.ipynb").write_text(json.dumps({"cells": [cell]}))
+    drawn = recorded.draw("sample", reports=tmp_path)
+    assert drawn == ["sample-03_markers.svg", "sample-03_markers.ko.svg"]
+    assert "레이블" in (tmp_path / "figures" / drawn[1]).read_text()
+
+
+def test_a_key_figure_stands_in_the_table_once_it_is_drawn(tmp_path):
+    a_run(tmp_path / "sample" / "03_markers")
+    recorded.record("sample", reports=tmp_path)
+    assert "<img" not in recorded.table("sample", reports=tmp_path)
+    (tmp_path / "figures").mkdir()
+    (tmp_path / "figures" / "sample-03_markers.svg").write_text("<svg/>")
+    assert 'src="reports/figures/sample-03_markers.svg"' in recorded.table("sample", reports=tmp_path)
+    large = "<!-- figure: sample/03_markers -->\n<!-- end of figure -->"
+    assert "(reports/figures/sample-03_markers.svg)" in recorded.filled(large, reports=tmp_path)
+    assert "(reports/screenshots/03_markers.png)" in recorded.filled(large, reports=tmp_path, language="ko")
 
 
 def test_records_are_small():
@@ -69,7 +142,7 @@ def test_two_commits_are_told_apart(tmp_path):
     for name, commit in (("01_a", "abc"), ("02_b", "def"), ("03_c", "abc")):
         a_run(tmp_path / "sample" / name, commit=commit)
     recorded.record("sample", reports=tmp_path)
-    told = recorded.table(recorded.read("sample", reports=tmp_path))
+    told = recorded.table("sample", reports=tmp_path)
     assert "Made: 01, 03 by commit `abc` on 2031-05-06; 02 by commit `def` on 2031-05-06." in told
 
 
