@@ -2,7 +2,7 @@
 PYTHON ?= python3.11
 SUITE  ?= sample
 # Notebooks at a time. Long runs go one by one: their sweeps use every core, or every GPU.
-JOBS   ?= $(if $(filter klue paper,$(SUITE)),1,2)
+JOBS   ?= $(if $(filter klue small-gpu paper,$(SUITE)),1,2)
 # Extra words for pip, e.g. PIP_ARGS="--extra-index-url …" to choose a CPU or CUDA build of torch.
 PIP_ARGS ?=
 BIN := .venv/bin
@@ -11,7 +11,13 @@ DEV := .venv/.dev
 # Two workers; a file's tests stay together, because they share fixtures.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: reports pages readme test check lint coverage durations lab bench lock clean
+# Of `make fuzz`, `make soak` and `make mutants`.
+MINUTES ?= 10
+ROUNDS  ?= 30
+MUTANTS ?= 25
+ONLY    ?=
+
+.PHONY: reports pages readme test check lint coverage durations lab bench fuzz soak mutants lock clean
 .DEFAULT_GOAL := reports
 
 reports: $(READY)
@@ -59,12 +65,24 @@ lab: $(READY)
 bench: $(DEV)
 	$(BIN)/python -m tests.benchmarks
 
+# Hostile files for every reader; what breaks one is saved below reports/fuzz.
+fuzz: $(DEV)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+
+# The smoke suite with kills, full disks and a second suite beside it, against an undisturbed run.
+soak: $(DEV)
+	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --only "$(ONLY)"
+
+# Exchange operators and constants of the modules that numbers rest on: do their tests notice?
+mutants: $(DEV)
+	$(BIN)/python .ci/mutants.py --sample $(MUTANTS) --only "$(ONLY)"
+
 # Take the newest versions that pyproject.toml allows. Run `make test` and `make reports` before committing them.
 lock: | .venv
 	$(BIN)/python .ci/lock.py $(PIP_ARGS)
 
 clean:
-	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage reports/sample reports/smoke reports/bench reports/scratch reports/pages
+	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage reports/sample reports/smoke reports/bench reports/scratch reports/pages reports/fuzz reports/soak.json reports/mutants.json
 
 .venv:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or name one: make PYTHON=/path/to/python3.11"; exit 1; }

@@ -7,6 +7,7 @@ and dates stay out of metrics.json, because two runs with the same parameters mu
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 import os
@@ -27,6 +28,7 @@ PACKAGES = ("torch", "transformers", "tokenizers", "datasets", "accelerate", "nu
 Config = TypeVar("Config", bound="DataclassInstance")
 FIGURE_FIELDS = ("name", "value", "low", "high")
 EFFECT_FIELDS = ("than", "decision")  # of a figure that is a difference
+_OWN: set[Path] = set()  # scratch folders that this process has begun
 
 
 def environment() -> pd.DataFrame:
@@ -62,10 +64,14 @@ def in_batch() -> bool:
 def folder(notebook: str) -> Path:
     """Return the folder for this run's files, made if need be.
 
-    That is `NUNCHI_OUT` under the batch runner and `reports/scratch/<notebook>` when run by hand.
+    That is `NUNCHI_OUT` under the batch runner and `reports/scratch/<notebook>` when run by hand; what an
+    earlier run by hand left there is moved aside, to `<notebook>-1`, `-2` and so on.
     """
     chosen = os.environ.get("NUNCHI_OUT")
     path = Path(chosen) if chosen else ROOT / "reports" / "scratch" / notebook
+    if not chosen and path not in _OWN:
+        _set_aside(path)
+        _OWN.add(path)
     path.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -153,6 +159,13 @@ def write_text(path: Path, text: str) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def _set_aside(path: Path) -> None:
+    """Give the folder of an earlier run the first number that is free."""
+    if path.is_dir() and any(path.iterdir()):
+        names = (path.with_name(f"{path.name}-{number}") for number in itertools.count(1))
+        path.rename(next(name for name in names if not name.exists()))
 
 
 def _figure(row: Mapping, *, where: str) -> dict:

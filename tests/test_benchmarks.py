@@ -33,6 +33,15 @@ def test_a_ratio_is_the_others_time_over_ours():
     assert not row.met
 
 
+def test_a_ratio_that_fell_against_the_recorded_run_fails_its_row():
+    (row,) = harness.run(RACE)
+    assert harness.against(row, {"sum vs slow": 4.7}).met and harness.against(row, {"other": 9.0}).met
+    fallen = harness.against(row, {"sum vs slow": 4.8})
+    assert (
+        not fallen.met and report.line(fallen) == "error: 4× where 4.8× was recorded: fell by more than 15%"
+    )
+
+
 def test_a_faster_wrong_result_does_not_hold():
     (row,) = harness.run(Race(**{**vars(RACE), "others": {"slow": costing(2.0, result=len)}}))
     assert row.ratio == 4.0 and row.equal is False and not row.met

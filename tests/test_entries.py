@@ -150,14 +150,14 @@ class TestPosts:
         gold = indicators(rows["techniques"][:], TECHNIQUES)
         said = np.where(np.random.default_rng(0).random(gold.shape) < 0.8, gold, 1 - gold)
         entry = entries.write(tmp_path / "entry.csv", rows["id"][:], entries.classes(said, TECHNIQUES))
-        assert entries.scored(entry, path) == {"macro-F1": approx(macro_f1(gold, said), abs=1e-12)}
+        assert entries.scored(entry, path) == {"macro-F1": approx(100 * macro_f1(gold, said), abs=1e-10)}
 
     def test_spans(self, posts, tmp_path):
         rows, path = posts
         found = [[tuple(span) for span in spans] for spans in rows["trigger_words"]]
         entry = entries.write(tmp_path / "entry.csv", rows["id"][:], entries.spans(found))
         assert entry.read_text().splitlines()[0] == "id,trigger_words"
-        assert entries.scored(entry, path) == {"character F1": 1.0}
+        assert entries.scored(entry, path) == {"character F1": 100.0}
         none = entries.write(tmp_path / "none.csv", rows["id"][:], entries.spans([[]] * 40))
         assert entries.scored(none, path) == {"character F1": 0.0}
         with pytest.raises(ValueError, match="row 1: a span is"):

@@ -1,6 +1,7 @@
 """The lock agrees with pyproject.toml and with what is installed; `import helpers` costs nothing."""
 
 import ast
+import importlib.util
 import re
 import subprocess
 import sys
@@ -31,6 +32,18 @@ def named(requirement):
 def test_the_lock_is_what_is_installed():
     installed = {name: metadata.version(name).partition("+")[0] for name in PINS}  # 2.13.0+cpu is 2.13.0
     assert installed == PINS
+
+
+def test_no_pin_has_a_known_advisory():
+    spec = importlib.util.spec_from_file_location("advisories", ROOT / ".ci" / "advisories.py")
+    advisories = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(advisories)
+    assert advisories.pins((ROOT / "requirements.txt").read_text()) == PINS
+    assert advisories.known(PINS) == []
+    assert set(advisories.FIXED) <= set(PINS), "an advisory about a package that is not pinned helps nobody"
+    (said,) = advisories.known(PINS | {"jupyter-server": "2.19.9"})
+    assert said == "jupyter-server 2.19.9 has CVE-2026-44727; 2.20.0 is the first without it"
+    assert not advisories.known(PINS | {"jupyter-server": "2.20.0", "torch": "2.10.0"})
 
 
 def test_the_lock_is_sorted_and_names_no_index_build_or_cuda_package():

@@ -16,7 +16,7 @@ from tests.conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NUMBERED = [path for path in NOTEBOOKS if path.stem[0].isdigit()]
-SUITES = ("smoke", "sample", "klue", "paper")
+SUITES = ("smoke", "sample", "klue", "small-gpu", "paper")
 SECTIONS = [
     "Parameters", "Setup", "Data", "Experiment", "Evidence", "Verdict", "Limits and next steps", "Record",
 ]  # fmt: skip
@@ -139,6 +139,16 @@ def test_it_ends_with_the_record_under_its_own_name(path):
 
 
 @each
+def test_its_parameters_are_checked_against_their_annotations(path):
+    namespace = {}
+    exec(parameters.tagged(parameters.load_notebook(path), "parameters")[0]["source"], namespace)
+    settings.check(namespace)
+    namespace["data"] = 7
+    with pytest.raises(ValueError, match="data must be str, got int 7"):
+        settings.check(namespace)
+
+
+@each
 def test_its_cells_have_ids_of_their_own(path):
     ids = [cell["id"] for cell in cells(path)]
     assert len(set(ids)) == len(ids)
@@ -208,6 +218,17 @@ class TestSmokeRuns:
         for name in ("01_eda", "template"):
             again = (tmp_path / "smoke" / name / "metrics.json").read_bytes()
             assert again == (smoke[1] / name / "metrics.json").read_bytes()
+
+
+def test_plain_papermill_refuses_what_the_runner_would_refuse(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUNCHI_OUT", str(tmp_path / "out"))
+    source = str(ROOT / "notebooks" / "template.ipynb")
+    wrong = ["-p", "train_rows", "[1]", "-p", "train_rwos", "3"]
+    command = [sys.executable, "-m", "papermill", source, "out.ipynb", *wrong]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert done.returncode != 0 and not (tmp_path / "out").exists()
+    assert "unknown parameter 'train_rwos'; did you mean 'train_rows'?" in done.stderr
+    assert "train_rows must be int, got text '[1]'" in done.stderr
 
 
 def test_plain_papermill_runs_the_template_from_any_directory(tmp_path, monkeypatch):

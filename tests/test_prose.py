@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from helpers.batch import plans
 from helpers.statistics import Design, Interval
 
 ROOT = Path(__file__).parents[1]
@@ -149,13 +150,45 @@ def words(text: str) -> str:
     return " ".join(re.findall(r"[^\W\d_]+", text))
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_finding_changes_its_words_when_the_numbers_turn_round(path, tmp_path, monkeypatch, request):
-    monkeypatch.setenv("NUNCHI_OUT", str(tmp_path))
+@pytest.fixture(scope="module", params=NOTEBOOKS, ids=lambda path: path.stem)
+def notebook(request, tmp_path_factory):
+    """Each notebook, run once; `swept` holds the runs of its sweeps, n-grams aside, by the sweep's name."""
     from IPython.core.interactiveshell import InteractiveShell
 
-    request.addfinalizer(InteractiveShell.clear_instance)
-    notebook = Notebook(path, tmp_path)
+    from helpers import sweeps
+
+    swept, original = {}, sweeps._Grid.__init__
+
+    def watch(grid, *given, **named):
+        original(grid, *given, **named)
+        trained = zip(grid.keys, grid.configs, strict=True)
+        swept.setdefault(grid.name, set()).update(k for k, one in trained if one.get("kind") != "NGrams")
+
+    folder = tmp_path_factory.mktemp(request.param.stem)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("NUNCHI_OUT", str(folder))
+        patch.setattr(sweeps._Grid, "__init__", watch)
+        run = Notebook(request.param, folder)
+        run.path, run.swept = request.param, {name: len(keys) for name, keys in swept.items()}
+        yield run
+    InteractiveShell.clear_instance()
+
+
+def test_the_plan_counts_what_is_trained(notebook):
+    (plan,) = plans.make(ROOT / "params" / "smoke", only=[notebook.path.stem])
+    planned: dict[str, int] = {}
+    for training, runs in plans.trainings(plan).items():
+        planned[training.sweep] = planned.get(training.sweep, 0) + runs
+    if parents := notebook.shell.user_ns.get(
+        "parents"
+    ):  # 06: where the best is the earliest, they are one run
+        again = {*parents["best"]["checkpoint"]} & {*parents["earliest"]["checkpoint"]}
+        planned["06-runs"] -= len(again)
+    assert {name: notebook.swept.get(name) for name in planned} == planned
+    assert notebook.swept.keys() - planned.keys() <= {"pretrained", "checkpoints", "06-ablate", "06-examine"}
+
+
+def test_a_finding_changes_its_words_when_the_numbers_turn_round(notebook):
     findings = [cell for cell in notebook.cells if states_a_finding(cell)]
     assert findings, "no cell is tagged as stating a finding"
     for cell in findings:

@@ -124,6 +124,20 @@ def test_by_hand_the_folder_is_a_scratch_one(monkeypatch, tmp_path):
     assert records.folder("01_eda").is_dir()
 
 
+def test_an_earlier_run_by_hand_is_moved_aside_and_not_overwritten(monkeypatch, tmp_path):
+    monkeypatch.delenv("NUNCHI_OUT", raising=False)
+    monkeypatch.setattr(records, "ROOT", tmp_path)
+    for number in range(3):
+        monkeypatch.setattr(records, "_OWN", set())  # a new process
+        record(number=number)
+        record(number=number)  # the last cell again: the same run
+    found = {
+        folder.name: json.loads((folder / "metrics.json").read_text())["number"]
+        for folder in (tmp_path / "reports" / "scratch").iterdir()
+    }
+    assert found == {"01_eda-1": 0, "01_eda-2": 1, "01_eda": 2}
+
+
 def test_a_failed_write_leaves_the_old_text_and_no_litter(tmp_path, monkeypatch):
     path = tmp_path / "a.json"
     records.write_json(path, {"old": True})

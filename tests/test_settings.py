@@ -1,4 +1,4 @@
-"""Ranges of parameters, and YAML that would hang or fill the machine."""
+"""Types and ranges of parameters, whoever sets them, and YAML that would hang or fill the machine."""
 
 import pytest
 
@@ -55,3 +55,51 @@ def test_the_runner_refuses_before_a_kernel_starts(tmp_path, notebook, line):
     (suite / f"{name}.yaml").write_text(line + "\n")
     with pytest.raises(ValueError, match=rf"nothing was done.*\n.*{name}\.yaml: .* must lie from 1"):
         plans.make(suite)
+
+
+CELL = 'data: str = "sample"\nseeds: list[int] = [1, 2]\npeak_lr: float = 3e-4\nnames: list[str] = ["a"]\n'
+
+
+def run_cells(injected=""):
+    """Run the parameters cell, then what papermill adds, as a kernel does."""
+    namespace = {"In": ["", CELL]}
+    exec(CELL, namespace)
+    if injected:
+        source = f"# Parameters\n{injected}\n"
+        namespace["In"].append(source)
+        exec(source, namespace)
+    return namespace
+
+
+def test_defaults_and_good_values_of_a_notebook_pass_and_an_int_becomes_a_float():
+    settings.check(run_cells())
+    namespace = run_cells("peak_lr = 1\nseeds = [7]")
+    settings.check(namespace)
+    assert namespace["peak_lr"] == 1.0 and isinstance(namespace["peak_lr"], float)
+    assert namespace["seeds"] == [7]
+
+
+@pytest.mark.parametrize(
+    ("injected", "words"),
+    [
+        (
+            'seeds = "[1]"',
+            r"seeds must be a list, got text '\[1\]'; take the quotes away \(papermill: -y 'seeds: ",
+        ),
+        ("seeds = [1.5]", r"seeds\[0\] must be int, got float 1.5"),
+        ('peak_lr = "fast"', "peak_lr must be float, got text 'fast'"),
+        ('names = "한 문장"', r"names must be a list, got text '한 문장'; write \[한 문장\] \(papermill: -y"),
+        ("data = 5", "data must be str, got int 5; quote it"),
+        ("sedes = [1]", "unknown parameter 'sedes'; did you mean 'seeds'"),
+    ],
+)
+def test_wrong_values_and_names_are_refused_with_the_remedy(injected, words):
+    with pytest.raises(ValueError, match=words):
+        settings.check(run_cells(injected))
+
+
+def test_everything_wrong_is_said_at_once():
+    with pytest.raises(
+        ValueError, match=r"(?s)unknown parameter 'x'.*data must be str.*seeds must be a list"
+    ):
+        settings.check(run_cells("seeds = 1\ndata = 2\nx = 3"))

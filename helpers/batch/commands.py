@@ -1,6 +1,8 @@
-"""`nunchi run`, `nunchi render` and `nunchi compare`: what they are called with."""
+"""`nunchi run`, `render`, `compare`, `rehearse` and `preflight`: what they are called with."""
 
+import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,7 +19,8 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     examples:
       nunchi run params/sample                 the six notebooks on the embedded data
       nunchi run params/klue --only 03,04      two of them on real data
-      nunchi run params/paper --dry-run        what a suite would do, without doing it
+      nunchi run params/paper --dry-run        what a suite would do and cost, without doing it
+      nunchi run params/paper --dry-run --gpus 8
       nunchi run params/paper --only 05 --jobs 1 --engine launch    one model at a time over all GPUs
       RAY_ADDRESS=ray://head:10001 nunchi run params/klue --engine ray
 
@@ -32,7 +35,8 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     add = parser.add_argument
     add("--jobs", type=_positive, metavar="N", help="notebooks at a time (default: as many as cores)")
     add("--force", action="store_true", help="execute again what is up to date")
-    add("--dry-run", action="store_true", help="print what would be done and why, and stop")
+    add("--dry-run", action="store_true", help="print what would be done, why, at what cost, and stop")
+    add("--gpus", type=_positive, default=1, metavar="N", help="with --dry-run: how long on N cards")
     where = (
         "where sweeps compute: here, a run on each GPU (local) or each run on all GPUs (launch), or on the "
         "Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
@@ -55,6 +59,39 @@ def render(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     _add_suite(parser)
     return _render
+
+
+def rehearse(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """Try every kind of training in a suite: two steps on its longest batch, evaluate, save, load.
+
+    Runs on the hardware that is here; where the hub is out of reach, with random weights of the true shape.
+    Every row is a process of its own: one that runs out of memory does not end the table. On a known card,
+    what is measured makes the hours of `nunchi run --dry-run` better.
+
+    examples:
+      nunchi rehearse params/paper
+      nunchi rehearse params/paper --only 02,04 --batch 1 --memory 10
+
+    exit codes: 0 every row ran, 1 one did not, 2 bad input
+    """
+    _add_suite(parser, pages=False)
+    add = parser.add_argument
+    add("--batch", type=_positive, metavar="N", help="try at most so many rows a batch, without accumulation")
+    add("--memory", type=_positive, metavar="GB", help="leave out what needs more (default: what is free)")
+    return _rehearse
+
+
+def preflight(parser: ArgumentParser) -> Callable[[Namespace], int]:
+    """Look for what would stop a suite, before it trains: hub, licences, weights, packages, cards, disk.
+
+    examples:
+      nunchi preflight params/paper
+      nunchi preflight params/small-gpu --only 04
+
+    exit codes: 0 nothing found, 1 something is missing, 2 bad input
+    """
+    _add_suite(parser, pages=False)
+    return _preflight
 
 
 def compare(parser: ArgumentParser) -> Callable[[Namespace], int]:
@@ -84,13 +121,14 @@ def compare(parser: ArgumentParser) -> Callable[[Namespace], int]:
     return _compare
 
 
-def _add_suite(parser: ArgumentParser) -> None:
+def _add_suite(parser: ArgumentParser, *, pages: bool = True) -> None:
     add = parser.add_argument
     add("suite", type=Path, help="folder of parameter files, e.g. params/sample")
     chosen = "only notebooks whose name starts so; give several as 04,05 or by repeating"
     add("--only", action="append", default=[], metavar="NN", help=chosen)
-    add("--out", type=Path, metavar="DIR", help="folder for <suite>/<notebook>/ (default: reports)")
-    _add_language(parser)
+    if pages:
+        add("--out", type=Path, metavar="DIR", help="folder for <suite>/<notebook>/ (default: reports)")
+        _add_language(parser)
 
 
 def _add_language(parser: ArgumentParser) -> None:
@@ -119,6 +157,7 @@ def _run(options: Namespace) -> int:
         jobs=options.jobs,
         force=options.force,
         dry=options.dry_run,
+        gpus=options.gpus,
         out=options.out,
         engine=options.engine,
         language=options.language,
@@ -129,6 +168,43 @@ def _render(options: Namespace) -> int:
     from helpers.batch import runner
 
     return runner.render_suite(options.suite, only=_only(options), out=options.out, language=options.language)
+
+
+def _rehearse(options: Namespace) -> int:
+    from helpers.batch import plans
+    from helpers.planning import estimates, preflight, rehearsal
+
+    chosen = plans.make(options.suite, only=_only(options))
+    found = sum((plans.trainings(plan) for plan in chosen), Counter())
+    hub = bool(plans.hub_names([plan.values for plan in chosen])) and preflight.reachable()
+    rows, failed = [list(rehearsal.HEADINGS)], 0
+    memory = options.memory * 1e9 if options.memory else None
+    for row in rehearsal.rehearse(found, batch=options.batch, memory=memory, hub=hub):
+        print(f"{row[0]} {row[1]}, {row[2]} tokens, batch {row[3]}: {row[4] or row[-1]}", file=sys.stderr)
+        rows.append(row)
+        failed += not row[4]
+    print("\n".join(estimates.table(rows)))
+    return 1 if failed else 0
+
+
+def _preflight(options: Namespace) -> int:
+    from helpers.batch import plans
+    from helpers.planning import preflight
+    from helpers.sweeps.store import cache_folder
+
+    chosen = plans.make(options.suite, only=_only(options))
+    values = [plan.values for plan in chosen]
+    findings = preflight.preflight(
+        sum((plans.trainings(plan) for plan in chosen), Counter()),
+        plans.hub_names(values),
+        hub_data=any(value.get("data") == "hub" for value in values),
+        folder=cache_folder(),
+    )
+    wrong = 0
+    for finding in findings:
+        print(finding)
+        wrong += finding.fine is False
+    return 1 if wrong else 0
 
 
 def _compare(options: Namespace) -> int:

@@ -12,16 +12,20 @@ import hashlib
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from helpers import grids
 from helpers.batch import parameters
 from helpers.display import messages
 from helpers.records import ROOT
 from helpers.sweeps import closures
+
+if TYPE_CHECKING:
+    from helpers.planning.trainings import Training
 
 LANGUAGE = "language"  # what a parameter file may set beside parameters: that of the pages
 EXECUTED = ("notebook.ipynb", "metrics.json", "run.json")  # what executing a notebook leaves
@@ -68,6 +72,16 @@ def make(suite: Path, *, out: Path | None = None, only: Sequence[str] = ()) -> l
     if problems:
         raise ValueError("\n  ".join(["nothing was done, please correct:", *problems]))
     return made
+
+
+def trainings(plan: Plan) -> Counter[Training]:
+    """Return what the notebook would train, and how many runs of each, without data and without a kernel."""
+    from helpers.planning import trainings
+
+    notebook = parameters.load_notebook(plan.notebook)
+    marked = [cell["source"] for cell in parameters.tagged(notebook, "plan")]
+    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"] if marked else []
+    return trainings.read(code, marked, plan.values)
 
 
 def fingerprint(plan: Plan) -> dict[str, str]:

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from helpers import grids, records
-from helpers.batch import estimates, plans
+from helpers.batch import plans
 from helpers.batch.progress import Progress
 from helpers.sweeps import ENGINES
 from helpers.sweeps.workers import cores_given
@@ -38,14 +38,15 @@ def run_suite(
     jobs: int | None = None,
     force: bool = False,
     dry: bool = False,
+    gpus: int = 1,
     out: Path | None = None,
     engine: str | None = None,
     language: str | None = None,
 ) -> int:
     """Run a suite, or with `dry` print its plan; 0: all fine, 1: a notebook failed. ValueError: bad input.
 
-    `language` is that of the pages, else the one that the suite's files name: no notebook is executed again
-    for another one.
+    `gpus` are those of the plan's estimate. `language` is that of the pages, else the one that the suite's
+    files name: no notebook is executed again for another one.
     """
     from helpers.batch import rendering
 
@@ -60,7 +61,7 @@ def run_suite(
             for plan in chosen
             if rendering.is_stale(plan.folder, **rendering.edition(plan.notebook, language))
         }
-        print("\n".join(_plan_lines(stale, unrendered)))
+        print("\n".join(_plan_lines(stale, unrendered, gpus)))
         return 0
     chosen[0].folder.parent.mkdir(parents=True, exist_ok=True)
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # a polite kill ends kernels as Ctrl-C does
@@ -215,13 +216,17 @@ def _threads(jobs: int) -> int:
     return cores_given(max(1, (os.cpu_count() or 1) // jobs))
 
 
-def _plan_lines(stale: dict[plans.Plan, str | None], unrendered: Container[plans.Plan]) -> list[str]:
+def _plan_lines(
+    stale: dict[plans.Plan, str | None], unrendered: Container[plans.Plan], gpus: int
+) -> list[str]:
+    from helpers.planning import estimates
+
     lines = []
     for plan, reason in stale.items():
         fresh = "render, its report is out of date" if plan in unrendered else "up to date"
         lines.append(f"{plan.name}: {'run, ' + reason if reason else fresh}")
         lines += [f"    {name} = {value!r}" for name, value in plan.overrides.items()]
-        lines += [f"    {line}" for line in estimates.estimate(plan)]
+        lines += [f"    {line}" for line in estimates.lines(plans.trainings(plan), gpus=gpus)]
     return [*lines, f"{sum(map(bool, stale.values()))} of {len(stale)} notebooks to run"]
 
 

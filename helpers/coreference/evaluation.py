@@ -180,16 +180,17 @@ def nearest(evaluated: pd.DataFrame, run: str, step: float) -> pd.DataFrame:
 
 def ablate(chosen: pd.DataFrame, *, items) -> dict[str, pd.DataFrame]:
     """Ask checkpoints again with something deleted; return their answers by what it was."""
-    return _look(scoring.ablate, chosen, tuple(scoring.DELETED), settings={}, items=items)
+    return look(scoring.ablate, chosen, tuple(scoring.DELETED), settings={}, items=items)
 
 
 def examine(chosen: pd.DataFrame, *, items, legacy_items, lambada, choices: int) -> dict[str, pd.DataFrame]:
     """Look closely at checkpoints; return their answers by kind of question (see `scoring.examine`)."""
     asked = {"items": items, "legacy_items": legacy_items, "lambada": lambada}
-    return _look(scoring.examine, chosen, scoring.CLOSE_LOOKS, settings={"choices": choices}, **asked)
+    return look(scoring.examine, chosen, scoring.CLOSE_LOOKS, settings={"choices": choices}, **asked)
 
 
-def _look(function, chosen: pd.DataFrame, names: Sequence[str], *, settings: Mapping, **asked) -> dict:
+def look(function, chosen: pd.DataFrame, names: Sequence[str], *, settings: Mapping, **asked) -> dict:
+    """Ask checkpoints, each at its `length`, by `function`; return its files of answers by name."""
     from helpers.sweeps import fingerprint, sweep
 
     pairs = zip(chosen["checkpoint"], chosen["length"], strict=True)

@@ -43,6 +43,8 @@ class MaskedLMConfig:
     epochs: int
     peak_lr: float
     batch_rows: int
+    accumulate: int = 1  # batches per step
+    recompute: bool = False  # activations in the backward pass
     mask_rate: float
     seed: int = 0  # of weights and masking
     identity: bool = True  # a base from scratch: see `start_from_identity`
@@ -135,7 +137,7 @@ def _fit(network, rows: list[dict], words, config: MaskedLMConfig, *, folder: Pa
     from helpers.learning.config import TrainConfig
     from helpers.learning.loop import fit
 
-    names = ("epochs", "peak_lr", "batch_rows", "seed")
+    names = ("epochs", "peak_lr", "batch_rows", "accumulate", "recompute", "seed")
     with targets_only(network):
         return fit(
             network,

@@ -4,9 +4,9 @@ Items are made of text and character offsets, so every tokenizer and sequence le
 questions. How a masked LM answers them is in `cloze`, what copying without a model gives in `copying`.
 """
 
-import functools
 import hashlib
 import itertools
+import os
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
@@ -19,6 +19,8 @@ from helpers.text.morphemes import kiwi
 DISTANCES = (0, 25, 100, 400)
 NOUN_TAGS = ("NNG", "NNP")
 PRONOUN_TAG = "NP"
+WORKERS = int(os.environ.get("OMP_NUM_THREADS") or os.cpu_count() or 1)  # kiwi's own threads
+_TAGGED: dict[str, tuple[tuple, bool]] = {}
 
 
 class Noun(NamedTuple):
@@ -38,8 +40,7 @@ class Tagged(NamedTuple):
 def find_nouns(texts: Sequence[str], *, min_chars: int = 2) -> list[Tagged]:
     """Tag texts with kiwi; nouns are cut from the text by offsets, since kiwi's own forms may differ."""
     tagged = []
-    for text in texts:
-        spans, has_pronoun = _tag(text)
+    for text, (spans, has_pronoun) in zip(texts, _tag(texts), strict=True):
         nouns = [
             Noun(start, end, text[start:end], tag) for start, end, tag in spans if end - start >= min_chars
         ]
@@ -47,12 +48,15 @@ def find_nouns(texts: Sequence[str], *, min_chars: int = 2) -> list[Tagged]:
     return tagged
 
 
-@functools.lru_cache(maxsize=4096)
-def _tag(text: str) -> tuple[tuple, bool]:
-    """Noun spans of a text and whether it has a pronoun; kept, since tagging is slow and asked for twice."""
-    tokens = kiwi().tokenize(text)
-    spans = ((token.start, token.start + token.len, token.tag) for token in tokens if token.tag in NOUN_TAGS)
-    return tuple(spans), any(token.tag == PRONOUN_TAG for token in tokens)
+def _tag(texts: Sequence[str]) -> list[tuple[tuple, bool]]:
+    """Noun spans of texts and whether they have a pronoun; kept, since tagging is slow, and asked twice."""
+    new = [text for text in dict.fromkeys(texts) if text not in _TAGGED]
+    for text, tokens in zip(new, kiwi(workers=WORKERS).tokenize(new) if new else (), strict=True):
+        spans = (
+            (token.start, token.start + token.len, token.tag) for token in tokens if token.tag in NOUN_TAGS
+        )
+        _TAGGED[text] = tuple(spans), any(token.tag == PRONOUN_TAG for token in tokens)
+    return [_TAGGED[text] for text in texts]
 
 
 def build_items(

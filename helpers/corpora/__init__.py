@@ -79,6 +79,7 @@ __all__ = [
     "load_relations",
     "load_techniques",
     "load_unlabelled",
+    "none_label",
 ]
 
 Source = str | os.PathLike
@@ -149,6 +150,12 @@ def load_unlabelled(path: Source, task: str, *, fields: Mapping[str, str] | None
         row |= {"source": "", "lang": row.get("lang", "")}
     names = {name: one for name, one in _features(kind, ("",)).items() if name not in LABELS}
     return _built(rows, names, note="")
+
+
+def none_label(source: Source) -> str:
+    """Return what a source of relations calls no_relation."""
+    raw = _read(_sources.RELATIONS, source, "train", rows=None, seed=0)
+    return _schemas.relations((*raw.rows, *raw.others), raw.folder).none
 
 
 def load_documents(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":

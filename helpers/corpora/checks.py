@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 ENOUGH_TO_SCORE = 100  # rows: below, an interval of a share is wider than ±10 points
 ENOUGH_TO_LEARN = 10  # rows of a label
+FEWEST_ROWS = 8  # of a side: a tenth is held out of fewer than that, and no interval exists
 DOCUMENTS = 30  # in dev, for an interval of Real@k over documents
 FEWEST_DOCUMENTS = 8  # dev is halved, to choose and to report
 MUCH = 5.0  # percent of dev rows that recur in train
@@ -30,7 +31,11 @@ def relations(train: "Dataset", dev: "Dataset") -> "pd.DataFrame":
     counts = [Counter(names[i] for i in rows["label"]) for rows in (train, dev)]
     found = sum(count for name, count in counts[1].items() if name != names[0])
     lacking = f"no row of dev has a relation; micro-F1 leaves {names[0]} out"
-    return _frame([*_sizes(train, dev), *_labels(*counts), *_leaks(train, dev), *_score(found, lacking)])
+    alone = (
+        f"every row of train has the label {next(iter(counts[0]), names[0])}, so there is nothing to learn"
+    )
+    stops = [*_score(found, lacking), *_score(len(counts[0]) > 1, alone)]
+    return _frame([*_sizes(train, dev), *_labels(*counts), *_leaks(train, dev), *stops])
 
 
 def entities(train: "Dataset", dev: "Dataset") -> "pd.DataFrame":
@@ -43,9 +48,9 @@ def entities(train: "Dataset", dev: "Dataset") -> "pd.DataFrame":
     absent = [name[2:] for name in names[:-1:2] if name[2:] not in counts[1]]
     types = [("types in dev", f"dev has no entities of {_some(absent)}" if absent else "all", bool(absent))]
     lacking = "dev has no entities at all, so there is nothing to find"
-    found = counts[1].total()
+    none = "train has no entities at all, so there is nothing to learn"
     parts = [*_sizes(train, dev), *_labels(*counts), *_weak(types), *_leaks(train, dev)]
-    return _frame([*parts, *_score(found, lacking)])
+    return _frame([*parts, *_score(counts[1].total(), lacking), *_score(counts[0].total(), none)])
 
 
 def posts(rows: "Dataset", *, folds: int) -> "pd.DataFrame":
@@ -65,7 +70,12 @@ def posts(rows: "Dataset", *, folds: int) -> "pd.DataFrame":
         ),
         ("copies of a text, which folds would separate", f"{copies:,}", 100 * copies > MUCH * len(rows)),
     ]
-    return _frame([*_weak(found), *_score(len(counts), "no post has a class, so there is nothing to find")])
+    lacking = (
+        f"no class has a post with it and one without in each of {folds} folds ({_some(scarce)} of "
+        f"{len(rows)} posts): add posts, or take fewer folds"
+    )
+    stops = _score(len(counts), "no post has a class, so there is nothing to find")
+    return _frame([*_weak(found), *(stops or _score(len(scarce) < len(names), lacking))])
 
 
 def documents(train: "Dataset", dev: "Dataset") -> "pd.DataFrame":
@@ -84,7 +94,10 @@ def documents(train: "Dataset", dev: "Dataset") -> "pd.DataFrame":
 
 def _sizes(train: "Dataset", dev: "Dataset") -> list[Finding]:
     parts = {"train rows": len(train), "dev rows": len(dev)}
-    return _weak((name, f"{count:,}", count < ENOUGH_TO_SCORE) for name, count in parts.items())
+    few = [f"{count} {name}" for name, count in parts.items() if count < FEWEST_ROWS]
+    lacking = f"{' and '.join(few)}, at least {FEWEST_ROWS} are needed and {ENOUGH_TO_SCORE} make sense"
+    sizes = _weak((name, f"{count:,}", count < ENOUGH_TO_SCORE) for name, count in parts.items())
+    return [*sizes, *_score(not few, lacking)]
 
 
 def _labels(train: Counter, dev: Counter) -> list[Finding]:

@@ -30,7 +30,8 @@ def import_(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
     Read are: words with tags in columns (CoNLL, TSV; BIO, BIOES, BILOU, PER-B or B-PER), doccano's JSONL,
     Label Studio's JSON, spaCy's and Prodigy's, TACRED's, folders of `datasets`, Parquet, and tables (CSV,
-    TSV, JSONL) with labels in one column or one 0/1 column a class. The split is in a file's name.
+    TSV, JSONL) with labels in one column or one 0/1 column a class; `--map text=2 label=3` reads a table
+    without a header. The split is in a file's name.
 
     examples:
       nunchi import ner_train.tsv ner_dev.tsv --task entities --to my-data
@@ -42,7 +43,7 @@ def import_(parser: ArgumentParser) -> Callable[[Namespace], int]:
     from helpers.corpora import imports
 
     named = ", ".join(imports.MAPPED)
-    fields = f"what a field is called there: {named}; for files in columns their numbers"
+    fields = f"what a field is called there: {named}; of columns, and of tables without a header, the number"
     parser.add_argument("files", nargs="+", metavar="FILE", help="a file or folder, or <split>=<file>")
     parser.add_argument("--task", required=True, choices=imports.TASKS, help="what the rows are for")
     parser.add_argument("--to", required=True, type=Path, metavar="FOLDER", help="a new folder")
@@ -53,13 +54,7 @@ def import_(parser: ArgumentParser) -> Callable[[Namespace], int]:
 def _import(options: Namespace) -> int:
     from helpers.corpora import imports
 
-    fields = dict(pair.partition("=")[::2] for pair in options.map)
-    for name, theirs in fields.items():
-        if name not in imports.MAPPED or not theirs:
-            raise ValueError(
-                f"--map takes NAME=FIELD with NAME out of {', '.join(imports.MAPPED)}; got {name!r}"
-            )
-    imported = imports.read(options.files, options.task, fields)
+    imported = imports.read(options.files, options.task, imports.mapped(options.map))
     imports.write(imported, options.to)
     print(f"{options.to}: {imports.shown(imported)}")
     return 0

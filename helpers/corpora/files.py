@@ -79,17 +79,23 @@ def read_jsonl(path: Path) -> list[dict]:
     return rows
 
 
-def read_csv(path: Path) -> list[dict]:
-    """Return rows of strings under the header's names; a row with too few or too many cells is an error."""
-    reader = csv.DictReader(io.StringIO(read_text(path), newline=""), strict=True)
-    header = reader.fieldnames or []
+def read_csv(path: Path, *, header: bool = True) -> list[dict]:
+    """Return rows of strings under the header's names; a row with too few or too many cells is an error.
+
+    Without a header, columns are called "1", "2" and so on.
+    """
+    text = read_text(path)
+    first = next(csv.reader(io.StringIO(text, newline="")), [])
+    numbers = None if header else [str(i) for i, _ in enumerate(first, 1)]
+    reader = csv.DictReader(io.StringIO(text, newline=""), numbers, strict=True)
+    names = reader.fieldnames or []
     rows = []
     try:
         for row in reader:
             if None in row or None in row.values():
                 raise ValueError(
-                    f"{path}, line {reader.line_num}: expected {len(header)} cells "
-                    f"({listed(header)}), got another number; is the file truncated?"
+                    f"{path}, line {reader.line_num}: expected {len(names)} cells "
+                    f"({listed(names)}), got another number; is the file truncated?"
                 )
             rows.append(row)
     except csv.Error as error:
@@ -99,15 +105,19 @@ def read_csv(path: Path) -> list[dict]:
     return rows
 
 
-def read_tsv(path: Path) -> list[dict]:
-    """Return rows of strings under the header's names, cells divided by tabs, quoted or not."""
-    header, *lines = [line.split("\t") for line in read_text(path).rstrip("\n").split("\n")]
-    for number, cells in enumerate(lines, 2):
-        if len(cells) != len(header):
+def read_tsv(path: Path, *, header: bool = True) -> list[dict]:
+    """Return rows of strings under the header's names, cells divided by tabs, quoted or not.
+
+    Without a header, columns are called "1", "2" and so on.
+    """
+    lines = [line.split("\t") for line in read_text(path).rstrip("\n").split("\n")]
+    names = lines.pop(0) if header else [str(i) for i, _ in enumerate(lines[0], 1)]
+    for number, cells in enumerate(lines, 1 + header):
+        if len(cells) != len(names):
             raise ValueError(
-                f"{path}, line {number}: expected {len(header)} cells ({listed(header)}), got {len(cells)}"
+                f"{path}, line {number}: expected {len(names)} cells ({listed(names)}), got {len(cells)}"
             )
-    return [dict(zip(header, map(_unquoted, cells), strict=True)) for cells in lines]
+    return [dict(zip(names, map(_unquoted, cells), strict=True)) for cells in lines]
 
 
 def read_parquet(path: Path) -> list[dict]:

@@ -24,7 +24,8 @@ SPLITS = {"train": "train", "training": "train", "test": "test"} | dict.fromkeys
     ("dev", "valid", "validation", "val", "eval"), "dev"
 )
 MAPPED = ("text", "label", "id", "title", "lang", "trigger_words", "subject", "object", "none")
-READERS = {**files.READERS, ".tsv": files.read_tsv, ".txt": files.read_tsv}
+TABLES = {".csv": files.read_csv, ".tsv": files.read_tsv, ".txt": files.read_tsv}
+READERS = {**files.READERS, **TABLES}
 SHOWN = 20  # labels
 UNDIVIDED = {
     "entities": "the loaders hold out a fifth of the sentences",
@@ -59,6 +60,15 @@ def read(names: Sequence[str], task: str, fields: Mapping[str, str]) -> Imported
     rows = _placed(rows, task, said)
     schema = _schema(rows, task, list(flags), fields.get("none", ""))
     return Imported(task, rows, schema, said)
+
+
+def mapped(pairs: Sequence[str]) -> dict[str, str]:
+    """Return the fields that `--map` names: ours to theirs."""
+    fields = dict(pair.partition("=")[::2] for pair in pairs)
+    for name, theirs in fields.items():
+        if name not in MAPPED or not theirs:
+            raise ValueError(f"--map takes NAME=FIELD with NAME out of {', '.join(MAPPED)}; got {name!r}")
+    return fields
 
 
 def unlabelled(path: Path, task: str, fields: Mapping[str, str]) -> list[Row]:
@@ -151,6 +161,8 @@ def _records(path: Path, task: str, fields: Mapping[str, str]) -> list[Row]:
     if path.suffix == ".json":
         named = [fields["text"]] if "text" in fields else [*foreign.TEXT, *foreign.TOKENS, "data"]
         return list(_nested(files.read_anything(path), named))
+    if path.suffix in TABLES and fields.get("text", "").isdigit():
+        return TABLES[path.suffix](path, header=False)
     return READERS[path.suffix](path)
 
 

@@ -61,6 +61,11 @@ def split_by_group(
     if len(groups) != len(rows):
         raise ValueError(f"{len(groups)} group ids for {len(rows)} rows; compute the groups on these rows")
     in_dev = held_out(groups, share=share, seed=seed)
+    if not in_dev.any():
+        raise ValueError(
+            f"{share:.0%} of {len(rows):,} rows in {len(set(groups.tolist())):,} groups leaves none to hold "
+            "out: add rows, or hold out a larger share"
+        )
     return rows.select(np.flatnonzero(~in_dev)), rows.select(np.flatnonzero(in_dev))
 
 

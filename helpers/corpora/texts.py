@@ -16,7 +16,7 @@ def load_texts(source: str, *, rows: int = SAMPLE_ROWS, seed: int = 0) -> dict[s
 
     The sample generates `rows` sentences. The hub gives documents. A folder gives its documents (the training
     side of `corpus/`, file by file), the lines of `unlabelled/*.txt`, and the sentences of the labelled
-    training files without their labels.
+    training files without their labels; one that holds a single data set's files gives its sentences.
     """
     from helpers import corpora, sample_world
 
@@ -72,7 +72,18 @@ def dev_sentences(source: str, *, rows: int | None = None, seed: int = 0) -> lis
 
 
 def _labelled(root: Path) -> list[tuple[sources.Task, Callable]]:
+    """Return the labelled data sets of a folder; one that holds a single set's files is what can be read."""
     from helpers import corpora
 
     loaders = [(sources.RELATIONS, corpora.load_relations), (sources.ENTITIES, corpora.load_entities)]
-    return [(task, load) for task, load in loaders if (root / task.folder).is_dir()]
+    found = [(task, load) for task, load in loaders if (root / task.folder).is_dir()]
+    if found or any((root / folder).is_dir() for folder in (sources.DOCUMENTS.folder, FOLDER)):
+        return found
+    return [(task, load) for task, load in loaders if _readable(root, load)]
+
+
+def _readable(root: Path, load: Callable) -> bool:
+    try:
+        return len(load(str(root), "train")) > 0
+    except ValueError:  # the files of another task
+        return False

@@ -1,4 +1,4 @@
-"""Any text: lengths, and the characters that a vocabulary cannot hold.
+"""Any text: characters that a vocabulary cannot hold, and sentences that stand in two places.
 
 A character that a tokenizer maps to [UNK] on its own is one that no model behind it can read. KS X 1001, with
 the 2,350 syllables at which older fonts and corpora stop, serves as a yardstick.
@@ -7,16 +7,40 @@ the 2,350 syllables at which older fonts and corpora stop, serves as a yardstick
 import unicodedata
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from helpers.statistics import wilson
+from helpers.statistics import Interval, wilson
+from helpers.text.overlaps import Overlap, find_overlaps
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 KS_X_1001 = "KS X 1001"
+
+
+class Copied(NamedTuple):
+    """Dev sentences that also stand in train, in percent of dev rows, and the nearest of the near ones."""
+
+    exact: Interval
+    near: Interval  # half of the sentence's runs of six characters or more, but not all of it
+    closest: list[Overlap]  # near copies, the nearest first; `text` is a row of train, `sentence` of dev
+
+
+def copied(train: Sequence[str], dev: Sequence[str]) -> Copied:
+    """Count the dev sentences whose copy, exact or near, is in train."""
+    found = list(find_overlaps(list(dict.fromkeys(train)), dev))
+    exact = {one.sentence for one in found if one.exact}
+    near = [one for one in found if one.sentence not in exact]
+    rows = dict(zip(reversed(train), reversed(range(len(train))), strict=True))
+    place = [rows[text] for text in dict.fromkeys(train)]
+    closest = sorted((one._replace(text=place[one.text]) for one in near), key=lambda one: -one.share)
+    counts = (len(exact), len({one.sentence for one in near}))
+    exactly, nearly = (wilson(count, len(dev)).scaled(100) for count in counts)
+    return Copied(exactly, nearly, closest)
+
+
 BLOCKS = (  # first and last code point, name
     (0x1100, 0x11FF, "conjoining jamo"),
     (0x3130, 0x318F, "compatibility jamo"),

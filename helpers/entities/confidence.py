@@ -96,8 +96,9 @@ def by_coverage(
     rows = []
     for share in shares:
         kept = counts * (order < round(share * counts.shape[1]))[:, :, None]
-        level = statistics.estimate(kept, entity_score).interval()
+        value, low, high = statistics.estimate(kept, entity_score).interval()
         gain = statistics.contrast(kept, counts, entity_score).interval()
+        level = statistics.Interval(value, max(low, 0.0), min(high, 100.0))
         rows.append({"sentences, %": 100 * share, "entity F1": level, "minus all": gain})
     return pd.DataFrame(rows)
 

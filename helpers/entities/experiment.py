@@ -51,6 +51,9 @@ class TaggerConfig:
     peak_lr: float
     encoder_lr: float = 1.0  # the encoder's share of it
     schedule: str = "cosine-first-epoch"  # the study's
+    warmup: float = 0.06  # share of all steps; the study has none, no weight decay and no clipping
+    weight_decay: float = 0.01
+    clip: float = 1.0
     epochs: int
     batch_size: int
     seed: int
@@ -84,7 +87,8 @@ class TaggerConfig:
     def training(self) -> TrainConfig:
         return TrainConfig(
             epochs=self.epochs, peak_lr=self.peak_lr, encoder_lr=self.encoder_lr, batch_rows=self.batch_size,
-            schedule=self.schedule, seed=self.seed, metric="f1", restore_best=False,
+            schedule=self.schedule, warmup=self.warmup, weight_decay=self.weight_decay, clip=self.clip,
+            seed=self.seed, metric="f1", restore_best=False,
         )  # fmt: skip
 
 
@@ -144,7 +148,7 @@ def train_tagger(
 
     `settings` are those of a TaggerConfig. `predictions.npz` holds tag ids per character as
     `<part>_<system>`, for the SYSTEMS and for every epoch, and for ENSEMBLED systems logits per token.
-    `model/` holds the SWA weights, or else the last ones.
+    `model/` holds the SWA weights, or else the last ones, and the tokenizer.
     """
     from helpers.learning import averaging, loop
 
@@ -165,6 +169,7 @@ def train_tagger(
     _write_predictions(folder, model, _readings(model, observers, score), data)
     with averaging.applied(model, observers["swa"].weights() if observers else {}):
         model.save_pretrained(folder / "model")
+    data.tokenizer.save_pretrained(folder / "model")
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "examples_per_second": result.examples_per_second,

@@ -102,17 +102,19 @@ def write(path: Path, ids: Sequence[str], columns: Columns, *, sample: Path | No
     return path
 
 
-def write_klue(path: Path, rows: "Dataset", predicted: Sequence) -> Path:
+def write_klue(path: Path, rows: "Dataset | Sequence[Mapping]", predicted: Sequence) -> Path:
     """Write rows with predicted labels as KLUE's dev file has them: relations as JSON, tags as TSV.
 
     `predicted` holds names: a label per row, or a list of tags per row, one a character.
     """
     if len(predicted) != len(rows):
         raise ValueError(f"{len(rows)} rows but {len(predicted)} predictions; predict the same rows")
-    if "tokens" in rows.column_names:
+    if not len(rows):
+        raise ValueError("no rows to write")
+    if "tokens" in rows[0]:
         text = "".join(_block(row, tags) for row, tags in zip(rows, predicted, strict=True))
     else:
-        labelled = [row | {"label": str(label)} for row, label in zip(rows, predicted, strict=True)]
+        labelled = [{**row, "label": str(label)} for row, label in zip(rows, predicted, strict=True)]
         text = json.dumps(labelled, ensure_ascii=False, indent=1)
     path.write_text(text, encoding="utf-8")
     return path
@@ -140,7 +142,7 @@ def _score(options: Namespace) -> int:
 
 
 def scored(entry: Path, gold: Path) -> dict[str, float]:
-    """Return the scores of an entry by name."""
+    """Return the scores of an entry by name, all × 100."""
     if not entry.is_file() or not gold.is_file():
         raise ValueError(f"no such file: {gold if entry.is_file() else entry}")
     if entry.suffix == ".tsv":
@@ -200,7 +202,7 @@ def _score_classes(rows: list[dict], posts: "Dataset", entry: Path) -> dict[str,
         )
     kept = _matched(rows, posts["id"][:])
     cells = [[_flag(row[name], f"id {_id(row)}, {name}") for name in names] for row in kept]
-    return {"macro-F1": macro_f1(indicators(posts["techniques"][:], names), np.array(cells))}
+    return {"macro-F1": 100 * macro_f1(indicators(posts["techniques"][:], names), np.array(cells))}
 
 
 def _score_spans(rows: list[dict], posts: "Dataset", entry: Path) -> dict[str, float]:
@@ -212,7 +214,7 @@ def _score_spans(rows: list[dict], posts: "Dataset", entry: Path) -> dict[str, f
     said = [[tuple(span) for span in _list(row["trigger_words"], f"id {_id(row)}")] for row in kept]
     post, gold = characters(texts, posts["trigger_words"][:], everywhere)
     _, found = characters(texts, said, everywhere)
-    return {"character F1": float(f1(char_counts(gold, found, post=post).sum(axis=0)))}
+    return {"character F1": 100 * float(f1(char_counts(gold, found, post=post).sum(axis=0)))}
 
 
 def _order(names: Sequence[str]) -> Sequence[str]:

@@ -52,6 +52,9 @@ class TrainConfig:
     accumulate: int = 1  # batches per optimizer step
     schedule: str = "linear"
     warmup: float = 0.06  # share of all steps
+    weight_decay: float = 0.01  # of matrices; biases and norms have none
+    clip: float = 1.0  # the largest gradient norm; 0: any
+    recompute: bool = False  # activations in the backward pass: a third more time, a fraction of the memory
     metric: str | None = None  # key of what evaluate returns; the highest is best
     tie_break: str | None = None  # another key, lower is better, that decides between equals: a loss
     patience: int = 0  # evaluations without a new best before stopping; 0: never
@@ -65,7 +68,9 @@ class TrainConfig:
             name for name in positive if (value := getattr(self, name)) is not None and not value > 0
         ]:
             raise ValueError(f"{wrong[0]} must be positive, got {getattr(self, wrong[0])}")
-        if wrong := [name for name in ("patience", "seed") if getattr(self, name) < 0]:
+        if wrong := [
+            name for name in ("patience", "seed", "weight_decay", "clip") if getattr(self, name) < 0
+        ]:
             raise ValueError(f"{wrong[0]} must not be negative, got {getattr(self, wrong[0])}")
         if not 0 <= self.warmup < 1:
             raise ValueError(f"warmup is a share of all steps in [0, 1), got {self.warmup}")

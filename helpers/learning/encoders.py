@@ -188,7 +188,6 @@ def _four_bit() -> dict[str, Any]:
     config = BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
-        bnb_4bit_use_double_quant=True,
         bnb_4bit_compute_dtype=torch.bfloat16,
     )
     return {"quantization_config": config}

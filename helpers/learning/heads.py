@@ -1,7 +1,8 @@
 """One classifier for all tasks: any encoder, a pooling, a linear head, a loss per target.
 
 Sequence and multi-label heads pool the states first; token heads do not. Saved with `save_pretrained`:
-safetensors and a config with `id2label`, nothing else. The encoders come from `models`.
+safetensors and a config with `id2label`, nothing else. Importing this module lets transformers' Auto classes
+load such a folder. The encoders come from `encoders`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +11,21 @@ from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
 from transformers.configuration_utils import SubConfigSpec
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from helpers.learning.bilstm import BiLSTMModel
 
 TASKS = ("sequence", "multilabel", "tokens")
+HEADS = ("tanh", "linear")  # a hidden layer, or one matrix without a bias, as decoders are mostly fine-tuned
 POOLINGS = {"first": 1, "last": 1, "mean": 1, "starts": 2, "starts+max": 3}  # states per row
 
 
@@ -29,6 +38,7 @@ class ClassifierConfig(PreTrainedConfig):
     encoder: PreTrainedConfig | dict | None = None
     task: str = "sequence"
     pooling: str = "first"
+    head: str = "tanh"
     class_weights: list[float] | None = None
     head_dropout: float = 0.1
     pad_token_id: int | None = 0
@@ -55,6 +65,9 @@ class Classifier(PreTrainedModel):
         out = nn.Linear(size, config.num_labels)
         if config.task == "tokens":
             self.head = nn.Sequential(dropout, out)
+        elif config.head == "linear":
+            states = size * POOLINGS[config.pooling]
+            self.head = nn.Sequential(nn.Linear(states, config.num_labels, bias=False))
         else:
             dense = nn.Linear(size * POOLINGS[config.pooling], size)
             self.head = nn.Sequential(dropout, dense, nn.Tanh(), nn.Dropout(config.head_dropout), out)
@@ -119,6 +132,7 @@ def classifier(
     *,
     task: str,
     pooling: str = "first",
+    head: str = "tanh",
     class_weights: Mapping[str, float] | Sequence[float] | None = None,
     dropout: float | None = None,
     seed: int = 0,
@@ -129,15 +143,15 @@ def classifier(
     the positives. The poolings "starts" and "starts+max" read the columns subject_start and object_start,
     token positions. `dropout` before the head is 0.1, or none after a BiLSTM, which drops its own output.
     """
-    if task not in TASKS or pooling not in POOLINGS:
-        raise ValueError(
-            f"task must be one of {', '.join(TASKS)} and pooling one of {', '.join(POOLINGS)}, "
-            f"got {task!r} and {pooling!r}"
-        )
+    given = {"task": (task, TASKS), "pooling": (pooling, POOLINGS), "head": (head, HEADS)}
+    for name, (value, known) in given.items():
+        if value not in known:
+            raise ValueError(f"{name} must be one of {', '.join(known)}, got {value!r}")
     config = ClassifierConfig(
         encoder=encoder.config.to_dict(),  # a copy: composing resets the attention kernel of what it is given
         task=task,
         pooling=pooling,
+        head=head,
         class_weights=_weights(class_weights, labels),
         head_dropout=dropout if dropout is not None else 0.0 if isinstance(encoder, BiLSTMModel) else 0.1,
         pad_token_id=encoder.config.pad_token_id,
@@ -174,3 +188,8 @@ def _weights(
     if len(weights) != len(labels):
         raise ValueError(f"class_weights has {len(weights)} values for {len(labels)} labels")
     return [float(weight) for weight in weights]
+
+
+AutoConfig.register(ClassifierConfig.model_type, ClassifierConfig, exist_ok=True)
+for _auto in (AutoModel, AutoModelForSequenceClassification, AutoModelForTokenClassification):
+    _auto.register(ClassifierConfig, Classifier, exist_ok=True)

@@ -34,8 +34,6 @@ from helpers.learning.inference import (
 )
 from helpers.learning.steps import Draw, StepPlan
 
-WEIGHT_DECAY = 0.01  # of matrices; biases and norms have none
-CLIP = 1.0  # the largest gradient norm
 SHARDING = ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG")  # as `accelerate launch` names them
 
 Observer = Callable[[nn.Module, Moment], None]
@@ -103,6 +101,8 @@ class _Run:
         self.trained = {name: p for name, p in model.named_parameters() if p.requires_grad}
         if not self.trained:
             raise ValueError("the model has no trainable parameters: unfreeze a head or an adapter")
+        if self.config.recompute:
+            model.gradient_checkpointing_enable({"use_reentrant": False})
         self.optimizer = _adamw(self.trained, self.config, accelerator.device)
         self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
         self.folder: Path | None = None
@@ -226,7 +226,8 @@ class _Run:
                 self.accelerator.backward(part * world)  # gradients are averaged over processes
             loss += part.detach()
         loss = float(self.accelerator.reduce(loss, "sum"))
-        norm = float(self.accelerator.clip_grad_norm_(self.trained.values(), CLIP))
+        limit = self.config.clip or math.inf
+        norm = float(self.accelerator.clip_grad_norm_(self.trained.values(), limit))
         if not math.isfinite(loss) or not (math.isfinite(norm) or self.accelerator.scaler is not None):
             raise FloatingPointError(self._not_finite(step, rate, loss, norm))
         self.optimizer.step()
@@ -299,7 +300,7 @@ def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.dev
     slower = {name for name in trained if config.encoder_lr != 1 and name.startswith("encoder.")}
     groups = [
         {"params": [p for name, p in trained.items() if (p.ndim > 1, name in slower) == (matrix, slow)],
-         "weight_decay": WEIGHT_DECAY if matrix else 0.0, "share": config.encoder_lr if slow else 1.0}
+         "weight_decay": config.weight_decay if matrix else 0.0, "share": config.encoder_lr if slow else 1.0}
         for slow in (False, True) for matrix in (True, False)
     ]  # fmt: skip
     groups = [group for group in groups if group["params"]]

@@ -5,6 +5,7 @@ whose balance differs. Measuring calibration error is left to `sklearn.calibrati
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +22,12 @@ FLOOR = 1e-9  # the lowest rate that is estimated
 
 
 def platt(y: ArrayLike, p: ArrayLike) -> Calibrator:
-    """Fit a logistic curve through the logit of the scores, with Platt's softened targets.
+    """Fit a logistic curve through the logit of the scores: see `platt_curve`."""
+    return partial(on_curve, curve=platt_curve(y, p))
+
+
+def platt_curve(y: ArrayLike, p: ArrayLike) -> tuple[float, float]:
+    """Return slope and offset of Platt's curve over the logit of the scores, with his softened targets.
 
     The targets (positives + 1) / (positives + 2) and 1 / (negatives + 2) keep a class of a few positives, or
     of none, from certainty.
@@ -32,7 +38,12 @@ def platt(y: ArrayLike, p: ArrayLike) -> Calibrator:
     slope, offset = _logistic_curve(_log_odds(p), soft)
     if slope < 0:  # scores that point the wrong way say nothing; never turn them round
         slope, offset = 0.0, float(logit(soft.mean()))
-    return lambda scores: expit(slope * _log_odds(scores) + offset)
+    return slope, offset
+
+
+def on_curve(scores: ArrayLike, curve: tuple[float, float]) -> NDArray:
+    """Read scores off a curve of slope and offset."""
+    return expit(curve[0] * _log_odds(scores) + curve[1])
 
 
 def isotonic(y: ArrayLike, p: ArrayLike) -> Calibrator:

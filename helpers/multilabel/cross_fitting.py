@@ -17,7 +17,7 @@ from helpers.multilabel import calibration
 from helpers.multilabel.draws import Draw, regrouped
 from helpers.multilabel.rules import Rule
 from helpers.multilabel.scores import f1_counts, macro_f1, points_of_counts
-from helpers.statistics import Jackknife
+from helpers.statistics import Interval, Jackknife, share
 
 
 class CrossFit(NamedTuple):
@@ -73,6 +73,23 @@ def refit(rule: Rule, labels: NDArray, draws: Sequence[Draw]) -> Refitted:
     inside, outside, optimism = regrouped(lambda y, draw: cross_fit(rule, y, draw)[:3], labels, draws)
     silenced = sum(cross_fit(rule, labels, draw).silenced for draw in draws)
     return Refitted(inside, outside, optimism, silenced)
+
+
+def recall_kept(rule: Rule, labels: NDArray, draws: Sequence[Draw], *, recall: float) -> Interval:
+    """Return how often a class keeps a recall on the other folds, in percent, when a rule is fitted on one.
+
+    Cases are draws × folds × classes; those of one class count together.
+    """
+    kept = []
+    for draw in draws:
+        for fold in np.unique(draw.assigned):
+            fit = draw.assigned == fold
+            found = draw.scores[~fit] >= rule(labels[fit], draw.scores[fit])
+            hits, positives = (found & (labels[~fit] == 1)).sum(axis=0), labels[~fit].sum(axis=0)
+            kept.append(hits >= recall * positives)
+    cases = np.stack(kept).astype(float)  # (draws × folds, classes)
+    stats = np.stack([cases, np.ones_like(cases)], axis=-1).reshape(-1, 2)
+    return share(stats, clusters=np.tile(np.arange(cases.shape[1]), len(cases)).tolist()).scaled(100)
 
 
 def decide(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:

@@ -6,6 +6,7 @@ and reading the files back is left to `results`, choosing thresholds to `rules`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,7 @@ class Network:
     """An encoder or decoder with one sigmoid per class; `lora_rank` trains adapters instead of all weights.
 
     `encoder` is a kind from `encoders.KINDS`, built from scratch at the given size, or a hub name or folder.
+    `head`: "tanh" has a hidden layer, "linear" is one matrix, as the winners had it.
     """
 
     encoder: str = "bilstm"
@@ -57,15 +59,20 @@ class Network:
     peak_lr: float = 5e-3
     batch_rows: int = 16
     accumulate: int = 1
+    recompute: bool = False
+    head: str = "tanh"
     lora_rank: int = 0
     four_bit: bool = False
     prompt: str = "{text}"
+    keep_model: bool = False  # save weights and tokenizer beside the scores
 
     def __post_init__(self) -> None:
         if "{text}" not in self.prompt:
             raise ValueError(f"prompt: expected a template with {{text}} in it, got {self.prompt!r}")
         if self.lora_rank < 0 or (self.four_bit and not self.lora_rank):
             raise ValueError("lora_rank: expected 0 (train all weights) or more; 4-bit weights need adapters")
+        if self.keep_model and self.lora_rank:
+            raise ValueError("keep_model: adapters are not kept; name a model that is trained in full")
 
 
 Model = NGrams | Network
@@ -137,34 +144,51 @@ def fit_network(
 
     Return what predicts, and the step of the checkpoint in `folder` that training went on from.
     """
-    from scipy.special import expit
-
-    from helpers.learning import heads, inference, loop
+    from helpers.learning import heads, loop
 
     tokenizer, body, recipe = prepare(texts, config, seed=seed)
-
-    def encode(posts: Sequence[str]) -> list[list[int]]:
-        prompts = [config.prompt.replace("{text}", text) for text in posts]
-        return tokenizer(prompts, truncation=True, max_length=config.max_tokens)["input_ids"]
-
+    reading: dict[str, Any] = {"prompt": config.prompt, "max_tokens": config.max_tokens}
     names = [str(i) for i in range(labels.shape[1])]
-    net: Any = heads.classifier(body, names, task="multilabel", pooling=config.pooling, seed=seed)
-    start_at_base_rates(net, labels)
+    net: Any = heads.classifier(
+        body, names, task="multilabel", pooling=config.pooling, head=config.head, seed=seed
+    )
+    if config.head != "linear":
+        start_at_base_rates(net, labels)
     if config.lora_rank:
         from helpers.learning.lora import add_lora
 
         net = add_lora(net, r=config.lora_rank, alpha=2 * config.lora_rank, seed=seed)
     rows = [
-        {"input_ids": ids, "labels": y.astype(float).tolist()}
-        for ids, y in zip(encode(texts), labels, strict=True)
+        row | {"labels": y.astype(float).tolist()}
+        for row, y in zip(encode_posts(tokenizer, texts, **reading), labels, strict=True)
     ]
     fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints")
+    if config.keep_model:
+        save(net, tokenizer, folder)
+    return partial(score_texts, net, tokenizer, **reading), fitted.resumed_from
 
-    def predict(unseen: Sequence[str]) -> NDArray:
-        logits = inference.predict(net, [{"input_ids": ids} for ids in encode(unseen)])
-        return expit(np.stack(logits).astype(np.float64))
 
-    return predict, fitted.resumed_from
+def encode_posts(tokenizer: Any, texts: Sequence[str], *, prompt: str, max_tokens: int) -> list[dict]:
+    """Tokenise posts, each within the prompt, cut at `max_tokens`."""
+    prompts = [prompt.replace("{text}", text) for text in texts]
+    encoded = tokenizer(prompts, truncation=True, max_length=max_tokens)["input_ids"]
+    return [{"input_ids": ids} for ids in encoded]
+
+
+def score_texts(net: Any, tokenizer: Any, texts: Sequence[str], *, prompt: str, max_tokens: int) -> NDArray:
+    """Return a trained network's probabilities (texts, classes)."""
+    from scipy.special import expit
+
+    from helpers.learning import inference
+
+    rows = encode_posts(tokenizer, texts, prompt=prompt, max_tokens=max_tokens)
+    return expit(np.stack(inference.predict(net, rows)).astype(np.float64))
+
+
+def save(net: Any, tokenizer: Any, folder: Path) -> None:
+    """Save a network and its tokenizer as `model` in a run's folder."""
+    net.save_pretrained(folder / "model")
+    tokenizer.save_pretrained(folder / "model")
 
 
 def prepare(texts: Sequence[str], config: Network, *, seed: int):
@@ -185,6 +209,7 @@ def prepare(texts: Sequence[str], config: Network, *, seed: int):
         peak_lr=config.peak_lr,
         batch_rows=config.batch_rows,
         accumulate=config.accumulate,
+        recompute=config.recompute,
         schedule="cosine",
         seed=seed,
     )

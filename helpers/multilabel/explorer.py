@@ -12,28 +12,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from helpers import records
 from helpers.display import figures
-from helpers.multilabel.thresholds import checked_labels, checked_scores
+from helpers.multilabel.thresholds import checked_labels, checked_scores, cutoffs
 
 POINTS = 200  # cut points drawn per class; the curves are exact at each of them
 
 
 def curve(y: ArrayLike, p: ArrayLike, *, points: int = POINTS) -> pd.DataFrame:
     """Return threshold, predicted share, precision, recall and F1 at up to `points` scores, ascending."""
-    p = checked_scores(p)
-    y = checked_labels(y, p.size)
-    cuts = np.unique(p)
-    cuts = cuts[np.unique(np.linspace(0, cuts.size - 1, min(points, cuts.size)).round().astype(int))]
-    predicted = p.size - np.searchsorted(np.sort(p), cuts)
-    hits = y.sum() - np.searchsorted(np.sort(p[y]), cuts)
-    return pd.DataFrame(
-        {
-            "threshold": cuts,
-            "predicted": predicted / p.size,
-            "precision": hits / predicted,
-            "recall": hits / max(y.sum(), 1),
-            "F1": 2.0 * hits / (predicted + y.sum()),
-        }
-    )
+    frame = cutoffs(y, p)
+    rows = np.unique(np.linspace(0, len(frame) - 1, min(points, len(frame))).round().astype(int))
+    return frame.iloc[rows].assign(predicted=lambda cut: cut["predicted"] / np.size(p)).reset_index(drop=True)
 
 
 def draw(y: ArrayLike, p: ArrayLike, ax, *, marks: Mapping[str, float], title: str = ""):

@@ -157,6 +157,53 @@ def probe(board: Leaderboard, columns: Sequence[int]) -> float:
     return board.submit(predicted, name=f"probe {columns}")
 
 
+def attack(board: Leaderboard, *, labels: NDArray, submissions: int) -> pd.DataFrame:
+    """Probe a board that may defend itself: what is known of the public counts after each submission.
+
+    `labels` of the training rows give the attacker's prior (a random split); the defence is known, too.
+    Against noise each class is asked again and again. Against the Ladder classes are added one by one, so
+    that every probe is an improvement: how much of one is known to about a step. Columns: `submissions`,
+    `bits` (log2 of posterior over prior at the true counts), `recovered` (classes whose likeliest count is
+    the true one). A submission limit ends it.
+    """
+    from scipy.stats import betabinom
+
+    n_rows, n_classes = int(board.public.sum()), board.gold.shape[1]
+    counts, truth = np.arange(n_rows + 1), board.gold[board.public].sum(axis=0)
+    positive = labels.sum(axis=0)
+    prior = np.stack([betabinom.logpmf(counts, n_rows, b + 0.5, len(labels) - b + 0.5) for b in positive])
+    believed, scores = prior.copy(), np.asarray(probe_score(counts, n_rows, n_classes))
+    order = np.argsort(-positive, kind="stable").tolist()  # a frequent class is the larger improvement
+    rows = []
+    for number in range(submissions if board.limit is None else min(submissions, board.limit)):
+        believed[order[number % n_classes]] += _told(board, order, number, scores)
+        posterior = believed - np.logaddexp.reduce(believed, axis=1, keepdims=True)
+        bits = (posterior - prior)[np.arange(n_classes), truth].sum() / math.log(2)
+        recovered = int((posterior.argmax(axis=1) == truth).sum())
+        rows.append({"submissions": number + 1, "bits": float(bits), "recovered": recovered})
+    return pd.DataFrame(rows)
+
+
+def _told(board: Leaderboard, order: list[int], number: int, scores: NDArray) -> NDArray:
+    """Submit the next probe of an attack; return the log-likelihood of every count of the class it asks."""
+    from scipy.stats import norm
+
+    if board.noise:
+        return norm.logpdf(probe(board, [order[number % len(order)]]), loc=scores, scale=board.noise)
+    slack = 0.5 * 10.0**-board.decimals + float(SLACK)
+    if not board.ladder:
+        printed = probe(board, [order[number % len(order)]])
+        return np.where(np.abs(scores - printed) <= slack, 0.0, -np.inf)
+    if number >= len(order):
+        return np.zeros(scores.size)  # all classes are in: nothing is left to add
+    earlier, before = [0.0, 0.0, *(printed for _, printed, _ in board.history)][-2:]
+    gain = probe(board, order[: number + 1]) - before
+    # An improvement is printed to half a step; without one, the sum may have grown by a step unseen.
+    unseen = 1.0 if before > earlier or number == 0 else 1.5
+    low, high = (gain - unseen * board.ladder, gain + board.ladder) if gain > 0 else (0.0, 1.5 * board.ladder)
+    return np.where((scores >= low - 2 * slack) & (scores <= high + 2 * slack), 0.0, -np.inf)
+
+
 def spread_groups(rates: ArrayLike, size: int) -> list[list[int]]:
     """Divide classes into groups of `size`, each from the rarest to the most frequent.
 

@@ -56,18 +56,11 @@ def score_posts(
 ) -> dict[str, Scores]:
     """Train each model once per entry of `left_out`, without those folds; return what it says of them."""
     jobs = [(name, tuple(folds)) for name in models for folds in left_out]
-    plain = {name: {"kind": type(model).__name__, **asdict(model)} for name, model in models.items()}
-    frame = sweeps.sweep(
-        score_left_out,
-        [{**plain[name], "without": list(folds), "seed": seed} for name, folds in jobs],
-        name="techniques",
-        fingerprint=sweeps.fingerprint(posts.texts, posts.labels.tolist(), assigned.tolist()),
-        shared={"texts": posts.texts, "labels": posts.labels, "assigned": assigned},
-    )
+    folders = label_runs([(models[name], folds, seed) for name, folds in jobs], posts, assigned)
     scores: dict[str, Scores] = {name: {} for name in models}
-    for (name, folds), folder in zip(jobs, frame["folder"], strict=True):
+    for (name, folds), folder in zip(jobs, folders, strict=True):
         own = np.full(posts.labels.shape, np.nan)
-        own[np.isin(assigned, folds)] = np.load(Path(folder) / "scores.npy", allow_pickle=False)
+        own[np.isin(assigned, folds)] = np.load(folder / "scores.npy", allow_pickle=False)
         scores[name][folds] = own
     return scores
 
@@ -76,12 +69,37 @@ def score_characters(
     taggers: Mapping[str, Network], posts: Posts, assigned: NDArray, *, without: Sequence[int], seed: int = 0
 ) -> dict[str, NDArray]:
     """Train each tagger without some folds; return one probability per character of their posts, in order."""
+    folders = span_runs([(tagger, without, seed) for tagger in taggers.values()], posts, assigned)
+    files = [folder / "characters.npy" for folder in folders]
+    return {name: np.load(file, allow_pickle=False) for name, file in zip(taggers, files, strict=True)}
+
+
+Run = tuple[Model, Sequence[int], int]
+"""A training: the model, the folds that it leaves out, its seed."""
+
+
+def label_runs(runs: Sequence[Run], posts: Posts, assigned: NDArray) -> list[Path]:
+    """Train what is not trained yet; return the folder of each run, with the model if it is kept."""
+    frame = sweeps.sweep(
+        score_left_out,
+        [
+            {"kind": type(model).__name__, **asdict(model), "without": list(folds), "seed": seed}
+            for model, folds, seed in runs
+        ],
+        name="techniques",
+        fingerprint=sweeps.fingerprint(posts.texts, posts.labels.tolist(), assigned.tolist()),
+        shared={"texts": posts.texts, "labels": posts.labels, "assigned": assigned},
+    )
+    return [Path(folder) for folder in frame["folder"]]
+
+
+def span_runs(runs: Sequence[Run], posts: Posts, assigned: NDArray) -> list[Path]:
+    """Do the same for the taggers of trigger spans."""
     frame = sweeps.sweep(
         tag_left_out,
-        [{**asdict(tagger), "without": list(without), "seed": seed} for tagger in taggers.values()],
+        [{**asdict(tagger), "without": list(folds), "seed": seed} for tagger, folds, seed in runs],
         name="trigger-spans",
         fingerprint=sweeps.fingerprint(posts.texts, posts.spans, assigned.tolist()),
         shared={"texts": posts.texts, "spans": posts.spans, "assigned": assigned},
     )
-    files = [Path(folder) / "characters.npy" for folder in frame["folder"]]
-    return {name: np.load(file, allow_pickle=False) for name, file in zip(taggers, files, strict=True)}
+    return [Path(folder) for folder in frame["folder"]]

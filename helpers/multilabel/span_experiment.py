@@ -5,13 +5,14 @@ Masks and scores are left to `spans`, the grid to `results`.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from helpers.multilabel.experiment import Network, prepare
+from helpers.multilabel.experiment import Network, prepare, save
 from helpers.multilabel.spans import Span, mask_of
 from helpers.text.alignment import Encoded, encode_with_offsets, spread
 
@@ -43,7 +44,7 @@ def fit_tagger(
 
     Also return the step of the checkpoint in `folder` that training went on from.
     """
-    from helpers.learning import heads, inference, loop
+    from helpers.learning import heads, loop
 
     tokenizer, body, recipe = prepare(texts, config, seed=seed)
     net = heads.classifier(body, ["outside", "trigger"], task="tokens", seed=seed)
@@ -53,18 +54,23 @@ def fit_tagger(
         pieces = windows(encoded, config.max_tokens)
         rows += [{"input_ids": piece.input_ids, "labels": token_labels(piece, mask)} for piece in pieces]
     fitted = loop.fit(net, rows, config=recipe, folder=folder / "checkpoints")
+    if config.keep_model:
+        save(net, tokenizer, folder)
+    return partial(score_texts, net, tokenizer, max_tokens=config.max_tokens), fitted.resumed_from
 
-    def predict(unseen: Sequence[str]) -> list[NDArray]:
-        encoded = encode_with_offsets(tokenizer, unseen)
-        pieces = [windows(whole, config.max_tokens) for whole in encoded]
-        logits = iter(inference.predict(net, [{"input_ids": p.input_ids} for ps in pieces for p in ps]))
-        scored = []
-        for text, whole, parts in zip(unseen, encoded, pieces, strict=True):
-            margin = np.concatenate([_margin(next(logits)) for _ in parts])
-            scored.append(characters_of(1 / (1 + np.exp(-margin)), whole.offsets, len(text)))
-        return scored
 
-    return predict, fitted.resumed_from
+def score_texts(net: Any, tokenizer: Any, texts: Sequence[str], *, max_tokens: int) -> list[NDArray]:
+    """Return a trained tagger's probability of each character, text by text."""
+    from helpers.learning import inference
+
+    encoded = encode_with_offsets(tokenizer, texts)
+    pieces = [windows(whole, max_tokens) for whole in encoded]
+    logits = iter(inference.predict(net, [{"input_ids": p.input_ids} for ps in pieces for p in ps]))
+    scored = []
+    for text, whole, parts in zip(texts, encoded, pieces, strict=True):
+        margin = np.concatenate([_margin(next(logits)) for _ in parts])
+        scored.append(characters_of(1 / (1 + np.exp(-margin)), whole.offsets, len(text)))
+    return scored
 
 
 def token_labels(encoded: Encoded, mask: NDArray[np.bool_]) -> list[int]:

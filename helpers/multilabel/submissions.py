@@ -44,7 +44,7 @@ def stage(
 
 @dataclass
 class Leaderboard:
-    """Rounded public scores, and private scores kept until the end.
+    """Rounded public scores, and private scores kept until the end; noise, the Ladder and a limit defend it.
 
     `gold: (rows, classes)`, `public: (rows,)` true for the rows behind the public score.
     """
@@ -52,6 +52,10 @@ class Leaderboard:
     gold: NDArray
     public: NDArray[np.bool_]
     decimals: int = 5
+    noise: float = 0.0  # standard deviation of what is added to every score
+    ladder: float = 0.0  # step: only a score that is better by it is printed, rounded to it (Blum & Hardt)
+    limit: int | None = None  # submissions that are taken
+    seed: int = 0  # of the noise
     history: list[tuple[str, float, float]] = field(default_factory=list, init=False)
 
     def __post_init__(self) -> None:
@@ -60,13 +64,23 @@ class Leaderboard:
             raise ValueError("public must mark some, not all, of the rows of gold as public")
 
     def submit(self, predicted: NDArray, name: str = "") -> float:
-        """Return the public score, rounded."""
+        """Return the public score as the board prints it; refuse more submissions than it takes."""
+        if self.limit is not None and len(self.history) >= self.limit:
+            raise ValueError(f"this board takes {self.limit} submissions, and has them: the attack ends here")
         if np.shape(predicted) != self.gold.shape:
             raise ValueError(f"submission: expected shape {self.gold.shape}, got {np.shape(predicted)}")
         hidden = ~self.public
-        score = round(macro_f1(self.gold[self.public], predicted[self.public]), self.decimals)
+        score = self._printed(macro_f1(self.gold[self.public], predicted[self.public]))
         self.history.append((name, score, macro_f1(self.gold[hidden], predicted[hidden])))
         return score
+
+    def _printed(self, score: float) -> float:
+        if self.noise:
+            score += np.random.default_rng([self.seed, len(self.history)]).normal(0.0, self.noise)
+        if self.ladder:
+            best = max((printed for _, printed, _ in self.history), default=0.0)
+            score = self.ladder * round(score / self.ladder) if score > best + self.ladder else best
+        return round(float(score), self.decimals)
 
     def reveal(self) -> pd.DataFrame:
         """Close the competition: public and private score of every submission."""

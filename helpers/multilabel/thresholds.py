@@ -1,5 +1,6 @@
 """Thresholds that turn the scores of one class into decisions: the exact F1 optimum, rate matching, their
-hybrid and the expected-F1 plug-in, with the 100-point grid and the Brent search of earlier work as controls.
+hybrid, the expected-F1 plug-in and a cut of certain recall, with the 100-point grid and the Brent search of
+earlier work as controls. `cutoffs` lists all cuts.
 
 Every rule predicts `p >= threshold`, and every threshold returned by the exact rules is representable in the
 dtype of `p`, so a comparison in float32 does not move it. Rules over many classes, and what a rule promises
@@ -7,6 +8,7 @@ against what it delivers on other rows, live in `rules` and `cross_fitting`; cal
 """
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 LEGACY_GRID = np.linspace(0.0, 1.0, 100)
@@ -72,6 +74,53 @@ def best_f1_threshold(y: ArrayLike, p: ArrayLike) -> tuple[float, float]:
     f1 = 2.0 * true_positives / (predicted + hits.size)
     best = f1.size - 1 - int(np.argmax(f1[::-1]))
     return float(hits[best]), float(f1[best])
+
+
+def cutoffs(y: ArrayLike, p: ArrayLike) -> pd.DataFrame:
+    """Return every cut there is, one row per distinct score, ascending: counts, precision, recall and F1.
+
+    Columns: `threshold`, `true_positives`, `predicted`, `precision`, `recall`, `F1`. Recall is 0 without a
+    positive row.
+    """
+    p = checked_scores(p)
+    y = checked_labels(y, p.size)
+    cuts = np.unique(p)
+    predicted = p.size - np.searchsorted(np.sort(p), cuts)
+    hits = y.sum() - np.searchsorted(np.sort(p[y]), cuts)
+    return pd.DataFrame(
+        {
+            "threshold": cuts,
+            "true_positives": hits,
+            "predicted": predicted,
+            "precision": hits / predicted,
+            "recall": hits / max(y.sum(), 1),
+            "F1": 2.0 * hits / (predicted + y.sum()),
+        }
+    )
+
+
+def certain_recall_threshold(y: ArrayLike, p: ArrayLike, *, recall: float, confidence: float = 0.95) -> float:
+    """Return the highest threshold whose recall on other rows is at least `recall` with this confidence.
+
+    Exact for any distribution of scores: at the k-th lowest of n positive scores, the share of positives that
+    is missed follows Beta(k, n − k + 1), and k is the largest that keeps it below 1 − recall. It is what
+    Learn-then-Test finds when it walks up from the lowest cut with binomial p-values. Where the positive rows
+    are too few for any cut (14 for .8 at .95), everything is predicted: −inf.
+
+    >>> certain_recall_threshold([1] * 14, range(14), recall=0.8)
+    0.0
+    """
+    from scipy.stats import binom
+
+    if not 0.0 < recall < 1.0 or not 0.0 < confidence < 1.0:
+        raise ValueError(
+            f"recall and confidence: expected shares within (0, 1), got {recall!r}, {confidence!r}"
+        )
+    p = checked_scores(p)
+    hits = np.sort(p[checked_labels(y, p.size)])
+    broken = binom.cdf(np.arange(hits.size), hits.size, 1.0 - recall)  # chance that cut k + 1 misses too many
+    allowed = int(np.count_nonzero(broken <= 1.0 - confidence))
+    return float(hits[allowed - 1]) if allowed else -np.inf
 
 
 def match_rate_threshold(p: ArrayLike, rate: float) -> float:

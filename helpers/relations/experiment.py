@@ -140,12 +140,12 @@ def encode(splits: Splits, config: RelationConfig):
 
 
 def encode_rows(rows: Iterable[dict], tokenizer, *, scheme: str, max_length: int) -> list[dict]:
-    """Mark and tokenise rows: input_ids, subject_start and object_start (token positions), labels."""
+    """Mark and tokenise rows: input_ids, subject_start and object_start (token positions), any labels."""
     rows = list(rows)
     marked = [markers.mark_row(row, scheme=scheme) for row in rows]
     encoded = encode_with_offsets(tokenizer, [sentence.text for sentence in marked])
     return [
-        _features(sentence, tokens, row["label"], max_length=max_length)
+        _features(sentence, tokens, row.get("label"), max_length=max_length)
         for sentence, tokens, row in zip(marked, encoded, rows, strict=True)
     ]
 
@@ -217,15 +217,17 @@ def _encoded(splits: Splits, spec: str, vocabulary_size: int, scheme: str, max_l
     }
 
 
-def _features(marked: markers.MarkedSentence, encoded: Encoded, label: int, *, max_length: int) -> dict:
+def _features(
+    marked: markers.MarkedSentence, encoded: Encoded, label: int | None, *, max_length: int
+) -> dict:
     kept = markers.window(marked, encoded, length=max_length)
     subject, object = markers.start_tokens(marked, encoded.offsets)
-    return {
+    row = {
         "input_ids": [encoded.input_ids[i] for i in kept],
         "subject_start": int(np.searchsorted(kept, subject)),
         "object_start": int(np.searchsorted(kept, object)),
-        "labels": int(label),
     }
+    return row if label is None else row | {"labels": int(label)}
 
 
 def _biased(rows: list[dict], bias: np.ndarray) -> list[dict]:

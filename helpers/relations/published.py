@@ -4,6 +4,8 @@ The study scored one seed per cell on 3,247 rows split at random off the trainin
 many evaluations on those rows. Its predictions are not public, so the noise is rebuilt from its own figures.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -24,6 +26,23 @@ def load_grid() -> pd.DataFrame:
         for f1, accuracy in zip(frame["micro_f1"], frame["accuracy"], strict=True)
     ]
     return frame
+
+
+def cells(backbones: Sequence[str]) -> list[tuple[str, float, int, int]]:
+    """Return model, learning rate, batch and epochs of the published rows; all, in the names of `backbones`.
+
+    The study names some models without their owner.
+    """
+    names = {name.rpartition("/")[2]: name for name in backbones}
+    rows = [
+        (names.get(row.model.rpartition("/")[2], ""), row.learning_rate, row.train_batch_size, row.epochs)
+        for row in published("re_backbone_grid").itertuples()
+    ]
+    if missing := sorted({row[0] for row in rows} ^ set(backbones)):
+        raise ValueError(
+            f"backbones must be the five of the study for its own grid; look at {', '.join(missing)}"
+        )
+    return rows
 
 
 def noise_band(micro_f1: float, *, accuracy: float) -> Interval:

@@ -3,9 +3,11 @@
 Planted truth (`PLANTED`): names of people, places and organisations in dev never occur in train, and a
 share of the things neither, so the later mention of a noun can be copied from its document but not
 remembered; some documents contain pronouns, the others none. Facts hold through a document: who leads
-what, where it stands.
+what, where it stands. `chained` adds who is meant where: a person is one chain of mentions, and a pronoun
+(`그`, `그녀`) means whoever was named last before its sentence and is not named in it.
 """
 
+import re
 from collections.abc import Iterator
 from functools import cache
 from random import Random
@@ -21,19 +23,47 @@ PLANTED: dict[str, Any] = {
     "pronoun_share": 0.4,  # documents with at least one pronoun
     "held_out_things": 0.3,  # share of things kept for dev
 }
+PEOPLE = ("A", "B")  # slots
+_PRONOUN = re.compile(r"(?<!\S)(?:그녀|그)(?=는|에게)")
 
 
 def documents(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
     """Yield `rows` documents: id, title, text; a newline ends a paragraph."""
+    for row, _ in _written(split, rows, seed):
+        yield row
+
+
+def chained(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
+    """Yield the same documents with `chains`: per person, the (start, end) of every mention, in order."""
+    for row, sentences in _written(split, rows, seed):
+        chains: dict[str, list[tuple[int, int]]] = {name: [] for name in PEOPLE}
+        last = ""  # whom the text named last, and before that
+        before = ""
+        at = 0
+        for draft in sentences:
+            found = [(mention.start, mention.end, mention.label) for mention in draft.mentions]
+            meant = next((name for name in (last, before) if name and name not in {f[2] for f in found}), "")
+            if meant:
+                found += [(*match.span(), meant) for match in _PRONOUN.finditer(draft.text)]
+            for start, end, name in sorted(found):
+                chains[name].append((at + start, at + end))
+            for mention in draft.mentions:
+                if mention.label != last:
+                    last, before = mention.label, last
+            at += len(draft.text) + 1
+        yield row | {"chains": [chain for chain in chains.values() if chain]}
+
+
+def _written(split: str, rows: int, seed: int) -> Iterator[tuple[dict, list[Draft]]]:
+    """Yield each document with its sentences, in which people are labelled."""
     check(split, rows)
     for index in range(rows):
         rng = stream("documents", split, seed, index)
         names = cast(rng, split)
-        yield {
-            "id": f"sample-doc-{split}-{index:05d}",
-            "title": names[rng.choice("ALOE")],
-            "text": _paragraphs(rng, [sentence(t, names) for t in _outline(rng)]),
-        }
+        title = names[rng.choice("ALOE")]
+        sentences = [_draft(template, names) for template in _outline(rng)]
+        text = _paragraphs(rng, [draft.text for draft in sentences])
+        yield {"id": f"sample-doc-{split}-{index:05d}", "title": title, "text": text}, sentences
 
 
 def cast(rng: Random, split: str) -> dict[str, str]:
@@ -68,9 +98,13 @@ def _surnames() -> tuple[str, ...]:
 
 
 def sentence(template: str, names: dict[str, str]) -> str:
+    return _draft(template, names).text
+
+
+def _draft(template: str, names: dict[str, str]) -> Draft:
     draft = Draft()
-    draft.add(template, lambda slot: Filler(names[slot]))
-    return draft.text
+    draft.add(template, lambda slot: Filler(names[slot], slot if slot in PEOPLE else ""))
+    return draft
 
 
 def _outline(rng: Random) -> list[str]:

@@ -18,6 +18,7 @@ from datasets import Dataset
 from helpers.statistics import Interval, Score, estimate, f1, holm, ratio, regrouped
 from helpers.text.alignment import Encoded, encode_with_offsets
 from helpers.text.morphemes import morphemes
+from helpers.text.tokenizers import MorphemeTokenizer
 
 COUNTS = (
     "tokens",
@@ -43,6 +44,7 @@ COUNTS = (
 )
 FREQUENT = 5  # sentences
 ALPHA = 2.5  # of the Rényi entropy, as Zouhar et al. (2023) recommend
+PERMUTATIONS = 9999  # behind the p-value of a rank correlation
 FEWEST = 10  # tokenizers that an interval of a correlation needs
 
 
@@ -79,7 +81,8 @@ def measure(tokenizer, rows: Dataset, *, marked: Sequence[str], max_length: int 
     them, special tokens included.
     """
     texts = rows["sentence"][:]
-    morphemes.cache_clear()  # time what a new sentence costs
+    if isinstance(tokenizer, MorphemeTokenizer):
+        morphemes.cache_clear()  # time what a new sentence costs
     start = time.perf_counter()
     encoded = encode_with_offsets(tokenizer, texts, special_tokens=False)
     seconds = time.perf_counter() - start
@@ -173,15 +176,13 @@ def predictors(measured: pd.DataFrame, score: Sequence[float]) -> pd.DataFrame:
     `spearman` has Bonett and Wright's interval on Fisher's scale, from FEWEST tokenizers on: fewer give none.
     `error` is the root mean square error of a straight line that predicts each tokenizer from the others,
     `error of the mean` that of their mean: a measure that predicts is below it; three tokenizers or fewer
-    have neither. A measure that is the same for all tokenizers predicts nothing and is left out. `p_holm` is
-    corrected over the measures.
+    have neither. A measure that is the same for all tokenizers predicts nothing and is left out. `p` comes
+    from permuted scores, `p_holm` is corrected over the measures.
     """
-    from scipy.stats import spearmanr
-
     y = np.asarray(score, dtype=float)
-    if len(measured) != len(y) or len(y) < 2 or np.ptp(y) == 0:
+    if len(measured) != len(y) or len(y) < 2:
         raise ValueError(
-            f"{len(measured)} tokenizers, {len(y)} scores: expected as many, and that they differ"
+            f"expected two or more tokenizers and a score of each, got {len(measured)} and {len(y)}"
         )
     usual = _left_out_error(np.zeros(len(y)), y)
     rows = []
@@ -189,17 +190,25 @@ def predictors(measured: pd.DataFrame, score: Sequence[float]) -> pd.DataFrame:
         x = measured[name].to_numpy(dtype=float)
         if np.ptp(x) == 0:
             continue
-        rho, p = map(float, spearmanr(x, y)) if np.ptp(y) else (0.0, 1.0)
-        row = {
-            "measure": name,
-            "tokenizers": len(y),
-            "spearman": _ranked(rho, len(y)),
-            "p": p if len(y) > 2 else 1.0,
-        }
+        rho, p = _spearman(x, y)
+        row = {"measure": name, "tokenizers": len(y), "spearman": _ranked(rho, len(y)), "p": p}
         rows.append(row | {"error": _left_out_error(x, y), "error of the mean": usual})
     frame = pd.DataFrame(rows)
     frame.insert(4, "p_holm", holm(frame["p"]))
     return frame.sort_values("error", ignore_index=True)
+
+
+def _spearman(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Return the rank correlation, 0 where y is constant, and its p-value by PERMUTATIONS of y."""
+    from scipy.stats import rankdata
+
+    a, b = (rankdata(some) - (len(some) + 1) / 2 for some in (x, y))
+    size = np.sqrt((a @ a) * (b @ b))
+    if not size:
+        return 0.0, 1.0
+    shuffled = np.random.default_rng(0).permuted(np.tile(b, (PERMUTATIONS, 1)), axis=1) @ a
+    extreme = np.sum(np.abs(shuffled) >= abs(a @ b) - 1e-9)
+    return float(a @ b / size), float((1 + extreme) / (1 + PERMUTATIONS))
 
 
 def _ranked(rho: float, n: int) -> Interval:

@@ -8,12 +8,16 @@ if TYPE_CHECKING:
     from kiwipiepy import Kiwi
 
 
+def kiwi(workers: int = 1) -> "Kiwi":
+    """Load the tagger once: it takes seconds and half a gigabyte. Its workers tag lists of texts at once."""
+    return _loaded(workers)
+
+
 @cache
-def kiwi() -> "Kiwi":
-    """Load the tagger once: it takes seconds and half a gigabyte."""
+def _loaded(workers: int) -> "Kiwi":
     from kiwipiepy import Kiwi
 
-    return Kiwi(num_workers=1)
+    return Kiwi(num_workers=workers)
 
 
 @lru_cache(maxsize=2**15)  # a sentence is cut to train, to encode and to measure; kiwi takes 1 ms for it

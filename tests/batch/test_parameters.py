@@ -7,6 +7,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from helpers import settings
 from helpers.batch import parameters
 
 CELL = """
@@ -137,7 +138,7 @@ def test_all_mistakes_are_listed_at_once():
     | st.from_regex(r"[-+]?[0-9]{1,6}[eE][-+]?[0-9]{1,2}", fullmatch=True)
 )
 def test_the_advised_spelling_is_the_same_number_to_yaml(text):
-    advised = yaml.safe_load(parameters.as_yaml_float(text))
+    advised = yaml.safe_load(settings.as_yaml_float(text))
     assert isinstance(advised, float)
     assert advised == float(text)
 

@@ -1,5 +1,6 @@
 """The batch command, run for real: reports, failures, progress, and being killed at any moment."""
 
+import errno
 import json
 import os
 import re
@@ -51,6 +52,21 @@ def test_one_failure_stops_no_other_and_the_exit_code_tells(tiny):
     good = {"plain", "hostile", "noisy"}
     assert statuses == {name: "ok" if name in good else "failed" for name in TINY}
     assert "6 run, 0 up to date, 3 failed" in done.stdout
+
+
+def test_a_report_that_cannot_be_written_fails_its_notebook_alone(tmp_path, monkeypatch, capsys):
+    def work(self):
+        if self.name == "plain":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), "reports/plain/run.json")
+        self.record = {"status": "ok", "seconds": 1.0}
+
+    monkeypatch.setattr(runner.NotebookRun, "_work", work)
+    suite = make_project(tmp_path, {"plain": {}, "noisy": {}})
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    assert runner.run_suite(suite, jobs=1) == 1
+    out, err = capsys.readouterr()
+    assert "2 run, 0 up to date, 1 failed" in out and "Traceback" not in err
+    assert "cannot write reports/plain/run.json: No space left on device; make room, or use --out" in err
 
 
 def test_a_good_run_leaves_the_four_files(tiny):

@@ -10,11 +10,12 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 DATA = Path(os.environ.get("NUNCHI_DATA", Path(__file__).resolve().parents[3] / "shared" / "data"))
+FALL = 0.15  # of a ratio since the recorded run, beyond which its row fails
 NOISY = 0.25  # (third quartile - first) / median beyond which a row says that it is noisy
 
 
@@ -92,6 +93,14 @@ def run(case: Race | Limit) -> list[Row]:
         return _race(case) if isinstance(case, Race) else [_limit(case)]
     except Exception as error:  # the report must show which case broke, and go on
         return [Row(name=case.name, work=case.work, error=f"{type(error).__name__}: {error}")]
+
+
+def against(row: Row, recorded: Mapping[str, float | None]) -> Row:
+    """Fail a row whose ratio has fallen too far since the recorded run; {name: ratio} is what it was."""
+    old = recorded.get(row.name)
+    if row.ratio is None or old is None or row.ratio >= (1 - FALL) * old:
+        return row
+    return replace(row, error=f"{row.ratio:.3g}× where {old:.3g}× was recorded: fell by more than {FALL:.0%}")
 
 
 def _race(case: Race) -> list[Row]:

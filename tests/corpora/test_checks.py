@@ -56,8 +56,18 @@ class TestRelations:
         with pytest.raises(ValueError, match="cannot be scored: 100 % of the dev texts are in train"):
             checks.relations(*sides(corpora.load_relations, rows, rows))
 
+    def test_too_little_to_divide_and_one_label_are_refused(self, sides):
+        rows, dev = own_data.relations(40), own_data.relations(40, seed=1)
+        three = [next(row for row in rows if row["label"] == name) for name in ("복용", "처방", "관계없음")]
+        with pytest.raises(ValueError, match="3 train rows, at least 8 are needed"):
+            checks.relations(*sides(corpora.load_relations, three, dev))
+        same = [row for row in own_data.relations(80) if row["label"] == "복용"]
+        with pytest.raises(ValueError, match="every row of train has the label 복용"):
+            checks.relations(*sides(corpora.load_relations, same, dev))
+
     def test_the_leak_is_a_row(self, tmp_path):
         rows = [relation(i, f"하람{i}은 나래상사의 사장이다.", "나래상사", f"하람{i}") for i in range(8)]
+        rows[1]["label"] = "no_relation"
         train = corpora.load_relations(write_json(tmp_path / "a_train.json", rows), "train")
         others = [relation(i, f"솔{i}은 바다사의 사장이다.", "바다사", f"솔{i}") for i in range(10, 19)]
         dev = corpora.load_relations(write_json(tmp_path / "a_dev.json", [rows[0], *others]), "dev")
@@ -75,6 +85,10 @@ def test_types_that_dev_lacks(sides):
     bare = [row | {"ner_tags": ["O"] * len(row["tokens"])} for row in without]
     with pytest.raises(ValueError, match="dev has no entities at all"):
         checks.entities(*sides(corpora.load_entities, rows, bare))
+    with pytest.raises(ValueError, match="train has no entities at all"):
+        checks.entities(*sides(corpora.load_entities, bare, rows))
+    with pytest.raises(ValueError, match="3 train rows and 2 dev rows, at least 8 are needed"):
+        checks.entities(*sides(corpora.load_entities, rows[:3], own_data.entities(2, seed=1)))
 
 
 def test_posts_in_folds(tmp_path):
@@ -87,6 +101,13 @@ def test_posts_in_folds(tmp_path):
     bare = [row | {"techniques": []} for row in rows]
     with pytest.raises(ValueError, match="no post has a class"):
         checks.posts(corpora.load_techniques(own_data.write(tmp_path / "b", bare, "train"), "train"), folds=5)
+
+
+def test_classes_that_no_fold_can_tell_apart(tmp_path):
+    rows = [row | {"techniques": ["종교"]} for row in own_data.posts(40)]
+    posts = corpora.load_techniques(own_data.write(tmp_path, rows, "mine_train"), "train")
+    with pytest.raises(ValueError, match=r"no class has a post with it and one without .*종교 \(40\) of 40"):
+        checks.posts(posts, folds=5)
 
 
 def test_documents_that_are_too_few(tmp_path):

@@ -410,6 +410,16 @@ class TestPosts:
         assert texts == ["글 0", "글 1", "글 2"] and names == [["연령", "지역"], ["지역"], []]
         assert classes == ["연령", "지역"]
 
+    def test_a_table_without_a_header_has_numbers_for_names(self, tmp_path):
+        (tmp_path / "train.tsv").write_text('7\t값이 싸다\t0,2\n9\t"""맛"" 좋다"\t1\n')
+        (tmp_path / "dev.csv").write_text('8,"싸고, 좋다","1,2"\n')
+        files, fields = (tmp_path / "train.tsv", tmp_path / "dev.csv"), ["id=1", "text=2", "label=3"]
+        imported(tmp_path, *files, task="multilabel", fields=fields)
+        train, dev = (corpora.load_techniques(tmp_path / "out", split) for split in ("train", "dev"))
+        assert train["id"][:] == ["7", "9"] and train["content"][1] == '"맛" 좋다'
+        assert train["techniques"][:] == [["0", "2"], ["1"]]
+        assert dev["content"][:] == ["싸고, 좋다"] and dev["techniques"][:] == [["1", "2"]]
+
     def test_doccano_label_studio_and_spacy(self, tmp_path):
         choices = {"type": "choices", "value": {"choices": ["지역", "연령"]}}
         records = {

@@ -37,6 +37,8 @@ class TestSplits:
 
     def test_a_group_larger_than_dev_stays_in_train(self):
         rows = corpora.load_documents("sample", "train", rows=20)
+        with pytest.raises(ValueError, match="10% of 3 rows in 3 groups leaves none to hold out"):
+            splits.split_by_group(rows.select(range(3)), np.arange(3), share=0.1)
         _, dev = splits.split_by_group(rows, np.array([0] * 12 + list(range(1, 9))), share=0.3)
         assert len(dev) == 6
         with pytest.raises(ValueError, match="19 group ids for 20 rows"):

@@ -8,6 +8,7 @@ from helpers import sample_world
 from helpers.corpora.texts import dev_sentences, load_texts, read_texts
 from helpers.sample_world import lexicon
 from helpers.sample_world.tables import words
+from tests import own_data
 
 
 def test_the_sample_writes_sentences_about_the_names_of_train():
@@ -41,6 +42,17 @@ def test_a_folder_gives_documents_lines_and_training_sentences(tmp_path):
     assert found["talk"] == ["한 줄이다.", "두 줄이다."]
     assert found["klue-ner, training sentences"] == ["누리t"]
     assert dev_sentences(str(tmp_path)) == ["누리d"]
+
+
+@pytest.mark.parametrize(("task", "folder"), [("entities", "klue-ner"), ("relations", "klue-re")])
+def test_a_folder_of_one_data_set_gives_its_training_sentences(tmp_path, task, folder):
+    written = {}
+    for name, count, seed in (("train", 30, 0), ("dev", 10, 1)):
+        rows = getattr(own_data, task)(count, seed=seed)
+        own_data.write(tmp_path, rows, f"mine_{name}")
+        written[name] = [row.get("sentence") or "".join(row["tokens"]) for row in rows]
+    assert load_texts(str(tmp_path)) == {f"{folder}, training sentences": written["train"]}
+    assert dev_sentences(str(tmp_path)) == written["dev"]
 
 
 def test_what_cannot_be_read_is_named(tmp_path):

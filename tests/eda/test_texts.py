@@ -43,3 +43,13 @@ class TestTexts:
         assert inventory["size"] is None
         whole = texts.missing_characters(["가나"], held)
         assert whole["occurrences"].tolist() == [0, 0] and set(whole["examples"]) == {"–"}
+
+
+def test_copies_between_train_and_dev_by_hand():
+    same = "가온시의 한빛은 2019년에 새 도서관을 세웠다고 밝혔다."
+    near = "나래는 어제 바닷가에서 오래된 등대를 다시 보았다."
+    train = ["다른 이야기가 여기에 하나 있다.", near.replace("어제", "그제"), same, same]
+    found = texts.copied(train, [same, near, "아무 데도 없는 문장이 이것이다.", same.replace(" ", "")])
+    assert (found.exact.value, found.near.value) == (50.0, 25.0)
+    (one,) = found.closest
+    assert (one.text, one.sentence) == (1, 1) and 0.5 <= one.share < 1

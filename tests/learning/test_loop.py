@@ -464,3 +464,26 @@ def test_a_rhythm_is_steps_or_epochs():
     for settings in ({}, {"steps": 1, "epochs": 1}, {"steps": -1}):
         with pytest.raises(ValueError, match="one of the two"):
             Every(**settings)
+
+
+def trained_with(rows, **settings):
+    model = tagger(dropout=0.0)
+    fit(model, rows, config=TrainConfig(epochs=2, peak_lr=5e-3, batch_rows=8, **settings))
+    return {name: weights.clone() for name, weights in trained_weights(model).items()}
+
+
+def test_recomputed_activations_train_the_same_weights():
+    rows = tagging_rows()
+    plain, again = trained_with(rows), trained_with(rows, recompute=True)
+    assert all(torch.equal(plain[name], again[name]) for name in plain)
+
+
+def test_decay_and_clipping_can_be_left_out():
+    rows = tagging_rows()
+    plain = trained_with(rows)
+    assert all(torch.equal(one, plain[name]) for name, one in trained_with(rows, weight_decay=0.01).items())
+    for settings in ({"weight_decay": 0.0}, {"clip": 0.0}, {"clip": 1e-3}):
+        other = trained_with(rows, **settings)
+        assert not all(torch.equal(one, plain[name]) for name, one in other.items()), settings
+    unlimited, none = trained_with(rows, clip=1e6), trained_with(rows, clip=0.0)
+    assert all(torch.equal(one, none[name]) for name, one in unlimited.items())

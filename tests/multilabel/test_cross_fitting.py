@@ -176,3 +176,23 @@ def test_silenced_classes_are_counted_over_folds_and_draws():
     )
     assert cf.refit(mute, labels, draws).silenced == rare > 0
     assert cf.refit(rules.f1_optimum, labels, draws).silenced == 0
+
+
+def test_recall_kept_counts_classes_over_folds_and_draws():
+    labels = np.array([[1, 1], [1, 0]] * 30)
+    scores = np.where(labels == 1, 0.9, 0.1)
+    draws = [Draw(np.arange(60) % 3, scores), Draw(np.arange(60) // 20, scores)]
+    always = cf.recall_kept(lambda y, p, **_: np.array([0.5, 0.5]), labels, draws, recall=0.8)
+    half = cf.recall_kept(lambda y, p, **_: np.array([0.5, 0.95]), labels, draws, recall=0.8)
+    assert (always.value, half.value) == (100.0, 50.0)
+
+
+def test_a_certain_recall_is_kept_more_often_than_an_optimum_keeps_it():
+    rng = np.random.default_rng(4)
+    labels = (rng.random((2000, 4)) < 0.3).astype(int)
+    draw = Draw(np.arange(2000) % 5, expit(rng.normal(size=labels.shape) + 1.5 * labels))
+    certain = partial(rules.certain_recall, recall=0.8)
+    kept = cf.recall_kept(certain, labels, [draw], recall=0.8)
+    assert (
+        kept.value >= 90 and kept.value > cf.recall_kept(rules.f1_optimum, labels, [draw], recall=0.8).value
+    )

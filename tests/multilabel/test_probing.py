@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.multilabel.probing import (
+    attack,
     joint_counts,
     positives_from_score,
     probe,
@@ -246,3 +247,53 @@ def test_joint_probes_recover_a_proportional_split():
 def test_groups_mix_rare_and_frequent_classes():
     assert spread_groups([0.5, 0.1, 0.3, 0.2], 2) == [[1, 2], [3, 0]]
     assert sorted(c for group in spread_groups(np.arange(10), 3) for c in group) == list(range(10))
+
+
+def defended(seed=0, rows=900, **defence):
+    rng = np.random.default_rng(seed)
+    labels = (rng.random((rows, 6)) < [0.4, 0.25, 0.15, 0.1, 0.06, 0.03]).astype(int)
+    half = rows // 2
+    public = np.arange(half) < half * 2 // 3
+    return Leaderboard(gold=labels[:half], public=public, **defence), labels[half:]
+
+
+def test_an_open_board_gives_all_counts_away_one_each():
+    board, labels = defended()
+    frame = attack(board, labels=labels, submissions=6)
+    assert frame["recovered"].iloc[-1] == 6 and frame["bits"].is_monotonic_increasing
+    # All that could be known: minus log2 of the prior at the true counts.
+    from scipy.stats import betabinom
+
+    truth, n = board.gold[board.public].sum(axis=0), int(board.public.sum())
+    positive = labels.sum(axis=0)
+    prior = betabinom.logpmf(truth, n, positive + 0.5, len(labels) - positive + 0.5)
+    assert frame["bits"].iloc[-1] == pytest.approx(-prior.sum() / np.log(2))
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("step", [0.004, 0.01, 0.03])
+def test_the_truth_is_never_excluded_by_what_the_ladder_prints(seed, step):
+    board, labels = defended(seed, ladder=step)
+    frame = attack(board, labels=labels, submissions=10)
+    assert np.isfinite(frame["bits"]).all() and frame["bits"].is_monotonic_increasing
+    open_board, _ = defended(seed)
+    assert frame["bits"].iloc[-1] < attack(open_board, labels=labels, submissions=10)["bits"].iloc[-1]
+
+
+def test_fewer_decimals_and_a_larger_step_leave_fewer_bits():
+    def bits(**defence):
+        board, labels = defended(**defence)
+        return attack(board, labels=labels, submissions=6)["bits"].iloc[-1]
+
+    assert bits() > bits(decimals=3) > bits(decimals=2) >= bits(decimals=1) >= 0
+    assert bits(ladder=0.002) > bits(ladder=0.01) > bits(ladder=0.05)
+
+
+def test_noise_is_averaged_away_and_a_limit_ends_it():
+    boards = [defended(seed, noise=0.01) for seed in range(5)]
+    runs = [attack(board, labels=labels, submissions=240)["bits"] for board, labels in boards]
+    after_one, after_forty = (np.mean([run.iloc[at] for run in runs]) for at in (5, 239))
+    # Forty readings are worth an error √40 times smaller: up to ½ log2 40 = 2.7 bits a class.
+    assert 1.2 < (after_forty - after_one) / 6 < 2.7
+    board, labels = defended(limit=4)
+    assert len(attack(board, labels=labels, submissions=50)) == 4

@@ -59,3 +59,35 @@ def test_correlation_by_hand():
         submissions.correlation(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.0, 3.0]))
     with pytest.raises(ValueError, match="varying"):
         submissions.correlation(np.ones(5), np.arange(5.0))
+
+
+def board(**defence):
+    gold = np.array([[1, 0], [0, 1], [1, 1], [0, 0]] * 5)
+    return Leaderboard(gold=gold, public=np.arange(20) < 12, **defence)
+
+
+def test_the_ladder_prints_only_clear_improvements():
+    one = board(ladder=0.1)
+    half = np.array([[1, 0]] * 20)  # F1 2/3 of one class, 0 of the other: 1/3
+    assert one.submit(half) == pytest.approx(0.3)  # rounded to the step
+    assert one.submit(np.zeros((20, 2), dtype=int)) == pytest.approx(0.3)  # worse: the best stays
+    assert one.submit(np.ones((20, 2), dtype=int)) == pytest.approx(0.7)  # 2/3
+    assert one.submit(one.gold) == pytest.approx(1.0)
+
+
+def test_noise_is_seeded_and_averages_out():
+    ones = np.ones((20, 2), dtype=int)
+    first, second = board(noise=0.01), board(noise=0.01)
+    printed = [first.submit(ones) for _ in range(400)]
+    assert printed == [second.submit(ones) for _ in range(400)]
+    assert np.mean(printed) == pytest.approx(2 / 3, abs=0.002) and np.std(printed) == pytest.approx(
+        0.01, rel=0.2
+    )
+
+
+def test_a_limit_refuses_more():
+    one = board(limit=2)
+    for _ in range(2):
+        one.submit(one.gold)
+    with pytest.raises(ValueError, match="takes 2 submissions"):
+        one.submit(one.gold)

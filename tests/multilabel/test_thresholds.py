@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn.metrics import f1_score
 
+from helpers.multilabel import thresholds
 from helpers.multilabel.thresholds import (
     LEGACY_GRID,
     best_f1_threshold,
@@ -219,3 +220,54 @@ def test_legacy_brent_silences_a_rare_class():
         warnings.simplefilter("error")
         assert (p >= legacy_brent_threshold(p, 28 / 764)).sum() == 0
     assert (p >= match_rate_threshold(p, 28 / 764)).sum() == 28
+
+
+def test_all_cutoffs_are_scikit_learns_curve():
+    from sklearn.metrics import precision_recall_curve
+
+    rng = np.random.default_rng(5)
+    y, p = rng.random(300) < 0.2, rng.integers(0, 60, 300) / 60
+    frame = thresholds.cutoffs(y, p)
+    precision, recall, cuts = precision_recall_curve(y, p)
+    assert frame["threshold"].to_numpy() == pytest.approx(cuts)
+    assert frame["precision"].to_numpy() == pytest.approx(precision[:-1])
+    assert frame["recall"].to_numpy() == pytest.approx(recall[:-1])
+    best = thresholds.best_f1_threshold(y, p)
+    assert frame.loc[frame["F1"].idxmax(), "F1"] == pytest.approx(best[1])
+
+
+def test_certain_recall_by_hand():
+    # Of n positives none may lie below the cut unless .8 ** n <= .05, which takes 14.
+    assert thresholds.certain_recall_threshold([1] * 13, range(13), recall=0.8) == -np.inf
+    assert thresholds.certain_recall_threshold([1] * 14 + [0], [*range(14), 99], recall=0.8) == 0.0
+    assert thresholds.certain_recall_threshold([0, 0], [0.1, 0.2], recall=0.8) == -np.inf
+    with pytest.raises(ValueError, match="recall and confidence"):
+        thresholds.certain_recall_threshold([1], [0.5], recall=1.0)
+
+
+def test_certain_recall_is_kept_as_often_as_promised():
+    """Scores of positives are uniform, so that the recall of a cut is 1 minus the cut."""
+    rng = np.random.default_rng(0)
+    for positives, recall in ((30, 0.8), (200, 0.9)):
+        broken = 0
+        for _ in range(2000):
+            p = rng.random(positives + 50)
+            y = np.arange(p.size) < positives
+            broken += 1 - thresholds.certain_recall_threshold(y, p, recall=recall) < recall
+        # Exact: the next cut up would break it too often, so the share is .05 at most, and not far below.
+        assert 0.01 < broken / 2000 <= 0.05 + 3 * (0.05 * 0.95 / 2000) ** 0.5
+
+
+def test_certain_recall_is_what_learn_then_test_finds():
+    from scipy.stats import binomtest
+
+    rng = np.random.default_rng(1)
+    y, p = rng.random(400) < 0.3, rng.random(400)
+    hits = np.sort(p[y])
+    passed = -np.inf
+    for k, cut in enumerate(hits):  # from the lowest cut up, until a recall below .7 is not refuted
+        missed = binomtest(k, hits.size, 0.3, alternative="less").pvalue
+        if missed > 0.05:
+            break
+        passed = cut
+    assert thresholds.certain_recall_threshold(y, p, recall=0.7) == passed

@@ -7,6 +7,7 @@ from datasets import Dataset
 from hypothesis import given
 from hypothesis import strategies as st
 from pytest import approx
+from scipy.stats import spearmanr
 
 from helpers import corpora
 from helpers.relations.markers import mark_row
@@ -169,25 +170,26 @@ def test_leaving_out_is_refitting_without_the_point():
     row = predictors(pd.DataFrame({"x": x}), y).iloc[0]
     assert row["error"] == approx(np.sqrt(np.mean(np.square(line))))
     assert row["error of the mean"] == approx(np.sqrt(np.mean(np.square(mean))))
-    ranks = [pd.Series(some).rank() for some in (x, y)]
-    assert row["spearman"].value == approx(np.corrcoef(*ranks)[0, 1])
+    theirs = spearmanr(x, y)
+    assert row["spearman"].value == approx(theirs.statistic) and row["p"] == approx(theirs.pvalue, abs=0.03)
     assert row["spearman"][1:] == (-1, 1)  # nine points give no interval
 
 
 def test_the_interval_of_a_rank_correlation_holds_the_truth():
     rng = np.random.default_rng(2)
-    held = 0
+    truth, held = 6 / np.pi * np.arcsin(0.3), 0  # Spearman of two normals that correlate by .6
     for _ in range(400):
         x, noise = rng.normal(size=(2, 10))
-        y = 0.6 * x + 0.8 * noise  # Spearman: 6/π asin(.3) = .582
-        interval = predictors(pd.DataFrame({"x": x}), y)["spearman"][0]
-        held += interval.low <= 6 / np.pi * np.arcsin(0.3) <= interval.high
+        interval = measures._ranked(spearmanr(x, 0.6 * x + 0.8 * noise).statistic, 10)
+        held += interval.low <= truth <= interval.high
     assert 0.93 <= held / 400 <= 0.99
 
 
 def test_few_tokenizers_have_an_order_and_no_error_and_bad_scores_are_refused():
     (row,) = predictors(pd.DataFrame({"x": [1.0, 2]}), [2.0, 1]).to_dict("records")
     assert row["spearman"] == (-1, -1, 1) and row["p"] == 1 and np.isnan(row["error"])
+    (row,) = predictors(pd.DataFrame({"x": [1.0, 2, 3, 4]}), [1.0, 2, 3, 4]).to_dict("records")
+    assert row["p"] == approx(2 / 24, abs=0.01)  # two of 24 orders are as extreme
     same = predictors(pd.DataFrame({"x": [1.0, 2]}), [1.0, 1])
     assert same["spearman"][0].value == 0 and same["p_holm"][0] == 1
     with pytest.raises(ValueError, match="got 2 and 3"):

@@ -1,0 +1,47 @@
+"""How many runs of what a suite has, and how many steps."""
+
+from collections import Counter
+
+import pytest
+
+from helpers.batch import plans
+from tests.conftest import ROOT
+
+
+@pytest.fixture(scope="module")
+def paper() -> dict[str, Counter]:
+    return {plan.name[:2]: plans.trainings(plan) for plan in plans.make(ROOT / "params" / "paper")}
+
+
+def runs(found: Counter) -> Counter:
+    counted: Counter = Counter()
+    for training, number in found.items():
+        counted[training.sweep] += number
+    return counted
+
+
+def test_the_paper_suite_has_the_studies_runs(paper):
+    assert not paper["01"]
+    # 7 tokenizers and the legacy input with 5 seeds, 5 more for the control; 29 published cells
+    assert runs(paper["02"]) == {"02-tokenizers": 45, "02-grid": 145, "02-legacy": 29, "02-final": 5}
+    # 9 schemes, 4 other poolings, 2 legacy inputs, 5 variants with 3 seeds, and 3 for the control
+    assert runs(paper["03"]) == {"markers": 63}
+    # two architectures with 8 seeds, again with a decaying rate, head only and two weights of O
+    assert runs(paper["04"]) == {"entity-taggers": 56}
+    # 4 draws of 5 folds, 3 with 10 pairs; 2 more seeds of decoder and 3 of encoder; 3 taggers
+    assert runs(paper["05"]) == {"techniques": 55, "trigger-spans": 3}
+    # two curricula at two lengths with 3 seeds and one control, three parents with 3 seeds
+    assert runs(paper["06"]) == {"06-runs": 22}
+
+
+def test_steps_are_those_of_the_studies(paper):
+    steps = {(t.sweep, t.length, t.epochs, t.batch): t.steps for t in paper["04"]}
+    assert steps["entity-taggers", 108, 10, 32] == 10 * 591  # nine tenths of 21,008 sentences
+    by_curriculum = sorted({t.steps for t in paper["06"] if not t.phase})
+    assert by_curriculum[0] == pytest.approx(655, rel=0.05)
+    assert by_curriculum[-1] == pytest.approx(1980, rel=0.05)
+
+
+def test_a_notebook_without_a_plan_trains_nothing():
+    (plan,) = plans.make(ROOT / "params" / "smoke", only=["template"])
+    assert plans.trainings(plan) == Counter()
