@@ -10,6 +10,7 @@ A mutant survives when all tests pass. Messages of errors, docstrings and annota
 import argparse
 import ast
 import copy
+import importlib
 import importlib.abc
 import importlib.util
 import json
@@ -33,7 +34,7 @@ MODULES = {  # module → its tests
     "helpers.text.alignment": ["tests/text/test_alignment.py"],
     "helpers.learning.averaging": ["tests/learning/test_averaging.py"],
 }
-SECONDS = 300  # after which a mutant counts as noticed: it hangs
+SECONDS = 900  # after which a mutant counts as noticed: it hangs
 # Mutants that compute the same, or that only cost time, by module and place as printed; each says why.
 EXPLAINED: dict[str, str] = {}
 COMPARED = {
@@ -136,6 +137,19 @@ class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(ast.fix_missing_locations(self.tree), str(self.path), "exec"), module.__dict__)
 
 
+def preload(files: list[str]) -> None:
+    """Import the libraries that files import, so that every forked process has them."""
+    for file in files:
+        for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
+            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
+            names += (
+                [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
+            )
+            for name in names:
+                if name.partition(".")[0] not in ("helpers", "tests"):
+                    importlib.import_module(name)
+
+
 def noticed(mutant: Mutant | None, tests: list[str]) -> bool:
     """Tell whether a test fails in a process in which the module is the mutant."""
     pid = os.fork()
@@ -162,8 +176,6 @@ def main() -> int:
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     os.environ["OMP_NUM_THREADS"] = "1"
-    import hypothesis, numpy, pandas, scipy.stats, seqeval.metrics, sklearn.metrics, torch, transformers  # noqa: E401, F401, I001
-
     (ROOT / "reports").mkdir(exist_ok=True)
     table, survivors = [], []
     for module, tests in MODULES.items():
@@ -175,6 +187,7 @@ def main() -> int:
         drawn = range(count)
         if options.sample and options.sample < count:
             drawn = sorted(random.Random(f"{module} {options.seed}").sample(drawn, options.sample))
+        preload([module.replace(".", "/") + ".py", *tests])
         if noticed(None, tests):
             print(f"{module}: its tests fail without a mutant", flush=True)
             return 1

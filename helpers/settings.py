@@ -59,15 +59,13 @@ RANGES = {
     **_named("entity_dev_rows post_rows document_rows lambada_rows train_documents dev_documents", ROWS),
     "chain_passages": ROWS,
     **_named("seed seeds control_seeds final_seeds kept_seeds fold_seed fold_seeds network_seeds", SEED),
-    **_named("vocabulary vocabulary_size vocab_size backbone_vocabulary", VOCABULARY),
+    **_named("vocabulary vocabulary_size vocab_size", VOCABULARY),
     **_named("max_length max_tokens length lengths", LENGTH),
-    **_named(
-        "hidden backbone_hidden layers batch_size batch_rows grid_batches accumulate candidates span", SOME
-    ),
+    **_named("hidden layers batch_size batch_rows grid_batches accumulate candidates span", SOME),
     **_named("epochs grid_epochs final_epochs ablation_epochs entity_epochs swa_start lawa_last", SOME),
     **_named("items_per_document mentions_per_document window cuts daily_limit nested_draws drawn", SOME),
     **_named("intervened perturbed_rows features shortest longest chain_questions resamples", SOME),
-    **_named("base_epochs patience bigrams lora_rank snapshots", NONE_OR_MORE),
+    **_named("base_epochs patience scratch_runs bigrams lora_rank snapshots", NONE_OR_MORE),
     **_named("valid_share held_out hidden_share label_shares public_share mask_rate", SHARE),
     **_named("planted_errors target_recall confidence", SHARE),
     **_named("peak_lr base_lr entity_lr grid_lrs", Range(0, 10, open=True)),
@@ -88,7 +86,10 @@ RANGES = {
 }
 
 # Parameters whose keys have ranges.
-MAPPINGS = ("pretraining", "backbone_pretraining", "ngrams", "encoder", "decoder", "tagger", "decaying")
+MAPPINGS = (
+    "pretraining", "pretraining_of", "backbone", "ngrams", "encoder", "decoder", "tagger",
+    "decaying", "recipe",
+)  # fmt: skip
 
 
 def check(values: MutableMapping[str, Any]) -> None:

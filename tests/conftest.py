@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 
+import hypothesis
 import pytest
 from filelock import FileLock
 
@@ -54,6 +55,9 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    # A busy machine takes longer than Hypothesis expects of an example; that is no property of the code.
+    hypothesis.settings.register_profile("nunchi", deadline=None)
+    hypothesis.settings.load_profile("nunchi")
     if config.getoption("--record-durations"):
         config.pluginmanager.register(Durations(), "durations")
 

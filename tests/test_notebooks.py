@@ -246,6 +246,7 @@ class TestSmokeRuns:
             assert again == (smoke[1] / name / "metrics.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_plain_papermill_refuses_what_the_runner_would_refuse(tmp_path, monkeypatch):
     monkeypatch.setenv("NUNCHI_OUT", str(tmp_path / "out"))
     source = str(ROOT / "notebooks" / "template.ipynb")

@@ -165,6 +165,7 @@ class TestWalkThroughs:
         assert len(namespace["answers"].records()) == 40
 
 
+@pytest.mark.slow
 def test_what_was_imported_has_the_labels_of_the_files(walk):
     assert corpora.load_relations("my-data", "train").features["label"].names == [
         "no_relation",

@@ -8,6 +8,7 @@ sentences may contain `<` and `>` of their own.
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import NoneType
 
 from helpers.corpora.files import check_unique, id_of, parsed, read_text, shown, text_of, whole
 from helpers.corpora.labels import tags_of
@@ -122,14 +123,17 @@ def _entity(row: Mapping, field: str, sentence: str, where: str, schema: Schema)
     entity = parsed(row.get(field), where, kind=dict)
     try:
         word, kind = entity["word"], entity["type"]
-        start, end = (whole(entity[edge], where) for edge in ("start_idx", "end_idx"))
+        start, end = entity["start_idx"], entity["end_idx"]
     except KeyError:
         raise ValueError(
             f"{where}: expected word, start_idx, end_idx and type, got {shown(entity)}"
         ) from None
+    if type(start) is not int or type(end) is not int:
+        start, end = whole(start, where), whole(end, where)
     if not 0 <= start <= end < len(sentence) or sentence[start : end + 1] != word:
+        found = shown(sentence[max(start, 0) : end + 1])
         raise ValueError(
-            f"{where}: characters {start}–{end} are {shown(sentence[max(start, 0) : end + 1])}, "
+            f"{where}: characters {shown(start)}–{shown(end)} are {found}, "
             f"not {shown(word)}; end_idx is inclusive, so {shown(word)} would be {_offsets(sentence, word)}"
         )
     if kind not in schema.types:
@@ -138,7 +142,7 @@ def _entity(row: Mapping, field: str, sentence: str, where: str, schema: Schema)
 
 
 def _source(value: object, where: str) -> str:
-    if not isinstance(value, str | int | float | None):
+    if type(value) not in (str, int, float, NoneType):
         raise ValueError(f"{where}: expected text in 'source', got {shown(value)}")
     return str(value or "")
 

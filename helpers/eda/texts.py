@@ -18,6 +18,14 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
 KS_X_1001 = "KS X 1001"
+BLOCKS = (  # first and last code point, name
+    (0x1100, 0x11FF, "conjoining jamo"),
+    (0x3130, 0x318F, "compatibility jamo"),
+    (0xAC00, 0xD7A3, "syllable"),
+    (0x3400, 0x9FFF, "hanja"),
+    (0x3040, 0x30FF, "kana"),
+    (0x1F000, 0x1FAFF, "emoji"),
+)
 
 
 class Copied(NamedTuple):
@@ -37,18 +45,8 @@ def copied(train: Sequence[str], dev: Sequence[str]) -> Copied:
     place = [rows[text] for text in dict.fromkeys(train)]
     closest = sorted((one._replace(text=place[one.text]) for one in near), key=lambda one: -one.share)
     counts = (len(exact), len({one.sentence for one in near}))
-    exactly, nearly = (wilson(count, len(dev)).scaled(100) for count in counts)
-    return Copied(exactly, nearly, closest)
-
-
-BLOCKS = (  # first and last code point, name
-    (0x1100, 0x11FF, "conjoining jamo"),
-    (0x3130, 0x318F, "compatibility jamo"),
-    (0xAC00, 0xD7A3, "syllable"),
-    (0x3400, 0x9FFF, "hanja"),
-    (0x3040, 0x30FF, "kana"),
-    (0x1F000, 0x1FAFF, "emoji"),
-)
+    same, alike = (wilson(count, len(dev)).scaled(100) for count in counts)
+    return Copied(same, alike, closest)
 
 
 def block(character: str) -> str:

@@ -99,7 +99,7 @@ def by_coverage(
         value, low, high = statistics.estimate(kept, entity_score).interval()
         gain = statistics.contrast(kept, counts, entity_score).interval()
         level = statistics.Interval(value, max(low, 0.0), min(high, 100.0))
-        rows.append({"sentences, %": 100 * share, "entity F1": level, "minus all": gain})
+        rows.append({"sentences, %": round(100 * share), "entity F1": level, "minus all": gain})
     return pd.DataFrame(rows)
 
 

@@ -45,7 +45,7 @@ class TaggerConfig:
     from_scratch: bool = False  # a pretrained model's shape without its weights: a control
     tokenizer: str = "train:character"
     hidden: int
-    layers: int
+    layers: int = 1
     bigrams: int  # hash buckets for pairs of tokens, BiLSTM only
     dropout: float
     peak_lr: float

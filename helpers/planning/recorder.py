@@ -221,17 +221,20 @@ class _Recorder:
         return Unknown("characters")
 
 
-class _Settings(dict):
-    """A config as a sweep gets it, with its fields as attributes; equal where the fields are."""
+class _Settings:
+    """A config as a sweep gets it, its fields as attributes; equal where the fields are."""
 
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(name) from None
+    def __init__(self, fields: Mapping[str, Any]):
+        self.__dict__.update(fields)
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        return hash(repr(sorted(self.items())))
+    def _key(self) -> str:
+        return repr(sorted(self.__dict__.items()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Settings) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
 
 
 def _made(tokenizer: str):

@@ -4,6 +4,7 @@ import functools
 import json
 import random
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -22,12 +23,15 @@ def _targets() -> tuple[Path, list[targets.Target]]:
     return folder, targets.all_targets(folder)
 
 
-@settings(max_examples=150, derandomize=True, deadline=10_000, database=None)
+@settings(max_examples=150, derandomize=True, database=None)
 @given(st.integers(0, 30), st.integers(0, 10**6))
 def test_a_mutated_file_is_valid_or_refused_by_name(number, seed):
     folder, known = _targets()
     target = known[number % len(known)]
-    targets.outcome(target, mutations.mutated(target.seed, random.Random(seed)), folder / str(number))
+    data = mutations.mutated(target.seed, random.Random(seed))
+    start = time.process_time()
+    targets.outcome(target, data, folder / str(number))
+    assert time.process_time() - start < 10
 
 
 def test_the_files_that_mutations_begin_with_are_valid(tmp_path):
@@ -57,8 +61,8 @@ def digits(count):
     [
         (entity_with(start_idx=float("inf")), "expected an ordinary number, got Infinity"),
         (entity_with(start_idx=float("nan")), "expected an ordinary number, got NaN"),
-        (digits(5000), "expected an ordinary number, got 9{30}…"),
-        (digits(20), "row 1 .*object_entity: expected a whole number, got 9{20}"),
+        (digits(5000), "expected an ordinary number, got one of thousands of digits"),
+        (digits(20), "row 1 .*object_entity: characters 9{20}–1 are '', not '하람'"),
         (entity_with(start_idx=0.5), "row 2 .*expected a whole number, got 0.5"),
         (entity_with(start_idx=True), "row 2 .*expected a whole number, got True"),
         (entity_with(word="가" * 100_000), "row 2 .*characters 4–7 are '나래상사', not '가{70,80}…"),

@@ -338,3 +338,11 @@ def test_a_decoder_keeps_no_keys_in_memory():
     model = heads.classifier(body, "ab", task="sequence", pooling="last").eval()
     ids = torch.ones((2, 5), dtype=torch.long)
     assert model.encoder(input_ids=ids, attention_mask=ids).past_key_values is None
+
+
+def test_a_linear_head_is_one_matrix():
+    body = encoders.encoder("roberta", vocab_size=50, hidden=16, layers=1, max_length=32, pad_id=1)
+    net = heads.classifier(body, ["a", "b"], task="multilabel", pooling="last", head="linear")
+    assert [tuple(weights.shape) for weights in net.head.parameters()] == [(2, 16)]
+    with pytest.raises(ValueError, match="head must be one of tanh, linear"):
+        heads.classifier(body, ["a", "b"], task="multilabel", head="cubic")

@@ -51,6 +51,7 @@ def test_names_of_labels_and_markers_are_in_the_folder(relations, posts):
     assert tokenizer.convert_tokens_to_ids("약물") != tokenizer.unk_token_id
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("imports", [FIRST, LATER], ids=["helpers first", "transformers first"])
 def test_plain_transformers_loads_it_after_import_helpers(posts, imports):
     command = [sys.executable, "-c", PLAIN.format(imports=imports), str(posts.folder)]

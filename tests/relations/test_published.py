@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from helpers.relations.published import ROWS, load_grid, margins, missing_cells, noise_band
+from helpers.relations.published import ROWS, cells, load_grid, margins, missing_cells, noise_band
 
 
 def test_published_rows_are_all_there_best_first():
@@ -34,3 +34,13 @@ def test_the_winners_margin_is_far_inside_its_band():
 def test_the_grid_is_no_factorial():
     # 5 models × 3 learning rates × 2 lengths × 2 batch sizes = 60 cells, 29 of them run
     assert missing_cells(load_grid()) == 31
+
+
+def test_the_cells_are_the_published_rows_in_the_names_of_the_backbones():
+    owners = ("klue/bert-base", "klue/roberta-base", "kykim/bert-kor-base")
+    others = ("monologg/koelectra-base-v3-discriminator", "google-bert/bert-base-multilingual-cased")
+    found = cells([*owners, *others])
+    assert len(found) == 29 and {name for name, *_ in found} == {*owners, *others}
+    assert [longest for *_, longest in found].count(10) == 3
+    with pytest.raises(ValueError, match="the five of the study"):
+        cells(owners)

@@ -78,12 +78,14 @@ def test_the_name_of_something_shared_stays_a_name(tmp_path):
 
 
 @pytest.mark.slow
-def test_the_same_sweep_on_a_real_ray_cluster_of_two_workers(tmp_path, two_workers):
+def test_the_same_sweep_on_a_real_ray_cluster_of_two_workers(tmp_path, two_workers, monkeypatch, capsys):
+    monkeypatch.setattr(cluster, "RETRIES", 1)
     files = sweep(with_files, [{"x": x} for x in range(5)], name="ray", engine="ray")
     assert files["twice"].tolist() == [0, 2, 4, 6, 8]
     assert [Path(f, "deep", "x.txt").read_text() for f in files["folder"]] == list("01234")
     killed = sweep(suicidal, [{"x": x} for x in range(4)], name="killed", engine="ray", failed="keep")
     assert killed["status"].tolist() == ["ok", "failed", "ok", "ok"]
+    assert "started again (1 of 1)" in capsys.readouterr().out
     failed = sweep(half_way, [{"x": 0}], name="half", engine="ray", failed="keep")
     assert failed["error"][0] == "ValueError: gave up half-way"
     product = {"shared": {"weight": 4}, "fingerprint": "four", "name": "shared", "engine": "ray"}
