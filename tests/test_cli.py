@@ -21,6 +21,10 @@ EXIT = {
     "score": "0 scored",
     "ledger": "0 every verdict",
     "readme": "0 written",
+    "rehearse": "0 every row ran",
+    "preflight": "0 nothing found",
+    "predict": "0 all rows answered",
+    "export": "0 written",
 }
 
 

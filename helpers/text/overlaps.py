@@ -29,7 +29,7 @@ def find_overlaps(texts: Sequence[str], sentences: Sequence[str]) -> Iterator[Ov
     """
     solid = [_solid(sentence) for sentence in sentences]
     runs = [np.unique(_shingles(sentence)) for sentence in solid]
-    sizes = np.array([len(found) for found in runs])
+    sizes = np.array([len(found) for found in runs], dtype=int)
     owners = np.repeat(np.arange(len(runs)), sizes)
     flat = np.concatenate([*runs, np.zeros(0, dtype=np.uint64)])
     order = np.argsort(flat, kind="stable")
