@@ -115,11 +115,13 @@ def mutate(node: ast.AST) -> ast.AST:
 
 
 class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """An importer of one module, mutated at one place."""
+    """An importer of one module, mutated at one place; without a number, as it is."""
 
-    def __init__(self, module: str, number: int) -> None:
+    def __init__(self, module: str, number: int | None = None) -> None:
         self.module, self.path = module, ROOT / (module.replace(".", "/") + ".py")
         self.tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        if number is None:
+            return
         node = list(places(self.tree))[number]
         line = self.path.read_text(encoding="utf-8").splitlines()[node.lineno - 1].strip()
         self.said = f"{module}:{node.lineno}:{node.col_offset} {_exchanged(node)}: {line}"
@@ -150,7 +152,7 @@ def preload(files: list[str]) -> None:
                     importlib.import_module(name)
 
 
-def noticed(mutant: Mutant | None, tests: list[str]) -> bool:
+def noticed(mutant: Mutant, tests: list[str]) -> bool:
     """Tell whether a test fails in a process in which the module is the mutant."""
     pid = os.fork()
     if not pid:
@@ -160,8 +162,7 @@ def noticed(mutant: Mutant | None, tests: list[str]) -> bool:
         signal.alarm(SECONDS)
         import pytest
 
-        if mutant:
-            sys.meta_path.insert(0, mutant)
+        sys.meta_path.insert(0, mutant)
         options = ["-x", "-q", "--fast", "-p", "no:xdist", "-p", "no:cacheprovider", "--no-header"]
         os._exit(int(pytest.main([*options, *tests]) != 0))
     return os.waitpid(pid, 0)[1] != 0
@@ -188,7 +189,7 @@ def main() -> int:
         if options.sample and options.sample < count:
             drawn = sorted(random.Random(f"{module} {options.seed}").sample(drawn, options.sample))
         preload([module.replace(".", "/") + ".py", *tests])
-        if noticed(None, tests):
+        if noticed(Mutant(module), tests):
             print(f"{module}: its tests fail without a mutant", flush=True)
             return 1
         start, alive = time.time(), []

@@ -4,6 +4,7 @@ import ast
 import json
 import math
 import re
+import shutil
 import subprocess
 import sys
 
@@ -12,6 +13,7 @@ import pytest
 
 from helpers import settings
 from helpers.batch import markup, parameters, plans
+from tests import translatable
 from tests.conftest import ROOT
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
@@ -210,6 +212,30 @@ class TestSmokeRuns:
         page = (smoke[1] / name / "report.html").read_text()
         noise = re.findall(r'(?s)<pre class="stderr"[^>]*>(.*?)</pre>', page)
         assert not [text for text in noise if "Warning" in text]
+
+    def test_in_korean_no_english_sentence_is_left(self, smoke, tmp_path):
+        shutil.copytree(smoke[1], tmp_path / "smoke")
+        suite = str(ROOT / "params" / "smoke")
+        command = [
+            sys.executable,
+            "-m",
+            "helpers",
+            "render",
+            suite,
+            "--language",
+            "ko",
+            "--out",
+            str(tmp_path),
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=300)
+        pages = [
+            tmp_path / "smoke" / "index.html",
+            *(tmp_path / "smoke" / name / "report.html" for name in SMOKE),
+        ]
+        left = {page.parent.name: translatable.english_in(page.read_text(encoding="utf-8")) for page in pages}
+        assert not {name: texts for name, texts in left.items() if texts}, (
+            "python -m tests.translatable FOLDER"
+        )
 
     def test_the_same_parameters_give_the_same_bytes(self, smoke, tmp_path):
         suite = str(ROOT / "params" / "smoke")

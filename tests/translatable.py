@@ -180,7 +180,7 @@ def english_in(page: str) -> list[str]:
     """Return the texts of a page in which three ordinary English words follow one another."""
     shown = _Shown()
     shown.feed(page)
-    three = re.compile(rf"(?:{phrases.WORD.pattern}[ ,;:]+){{2}}{phrases.WORD.pattern}")
+    three = re.compile(rf"(?:{phrases.WORD.pattern} +){{2}}{phrases.WORD.pattern}")
     return list(dict.fromkeys(text for text in shown.texts if three.search(text)))
 
 

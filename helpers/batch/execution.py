@@ -74,6 +74,7 @@ def finish(spec: dict[str, Any], work: Path, outcome: dict[str, Any]) -> dict[st
         shutil.copyfile(spec["notebook"], executed)
         _tidy(executed)
     records.write_json(work / "run.json", run)
+    _remember(Path(spec["folder"]), work)
     try:
         rendering.render(work, **rendering.edition(Path(spec["notebook"]), spec["language"]))
     except Exception:  # a mistake in a template must not cost the run; the runner renders again, and tells
@@ -81,6 +82,18 @@ def finish(spec: dict[str, Any], work: Path, outcome: dict[str, Any]) -> dict[st
     with rendering.lock(work.parent):
         swap(work, Path(spec["folder"]))
     return run
+
+
+def _remember(last: Path, work: Path) -> None:
+    """Keep what the run before this one recorded: `nunchi compare …/previous.json …` tells what changed."""
+    run, metrics = last / "run.json", last / "metrics.json"
+    if run.is_file() and metrics.is_file():
+        found = json.loads(metrics.read_text(encoding="utf-8"))
+        kept = {name: found[name] for name in ("question", "verdict", "headline") if name in found}
+        made = json.loads(run.read_text(encoding="utf-8"))
+        records.write_json(
+            work / "previous.json", {**kept, **{key: made[key] for key in ("started", "commit")}}
+        )
 
 
 def work_folder(target: Path) -> Path:

@@ -99,10 +99,12 @@ def _glossary(language: str) -> tuple[re.Pattern, dict[str, Term]]:
     spelled: list[str] = []
     for number, entry in enumerate(yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))):
         name, meaning = entry[language]
-        spelled += entry["words"]
-        terms |= {word.lower(): Term(f"term-{number}", name, meaning) for word in entry["words"]}
-    words = "|".join(
+        words = [*entry["words"], name] if language != "en" else entry["words"]
+        spelled += words
+        terms |= {word.lower(): Term(f"term-{number}", name, meaning) for word in words}
+    pattern = "|".join(
         re.escape(word) if word[0].isupper() else f"(?i:{re.escape(word)})"
         for word in sorted(spelled, key=len, reverse=True)
     )
-    return re.compile(rf"(?<![\w@+/-])(?:{words})(?![\w@+/]|-\w)"), terms
+    letter = r"\w" if language == "en" else "A-Za-z0-9_"  # in Korean, particles follow a term
+    return re.compile(rf"(?<![\w@+/-])(?:{pattern})(?![{letter}@+/]|-\w)"), terms

@@ -1,8 +1,12 @@
 """Index: a suite's page with a card per notebook, the failed ones first, those not run yet included."""
 
+import csv
+import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from helpers import records
 from helpers.batch import drawings, glosses, plans, rendering, summary
@@ -44,7 +48,8 @@ def _card(
     words, annotate = messages.Words(language), glosses.Annotator(language)
     if not plans.read_run(folder):
         nothing = summary.summary({}, words)
-        return {"name": name, "run": {}, "title": name, "summary": nothing, "error": None, "figure": None}
+        blank: dict[str, Any] = {"run": {}, "error": None, "figure": None, "csv": "", "before": {}, "now": ""}
+        return {"name": name, "title": name, "summary": nothing, **blank}
     notebook, run, metrics = rendering.read(folder, prose)
     chosen = rendering.key_figure(notebook)
     pictures = [picture for cell in notebook["cells"] for picture in rendering.pictures(cell)]
@@ -55,4 +60,21 @@ def _card(
         "summary": summary.summary(metrics, words, lambda text: annotate(text, terms=False)),
         "error": rendering.error_of(run),
         "figure": drawn.add(*pictures[chosen - 1]) if chosen else None,
+        "csv": _csv(metrics),
+        "before": _json(folder / "previous.json"),
+        "now": _json(folder / "metrics.json").get("verdict", ""),
     }
+
+
+def _json(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def _csv(metrics: dict[str, Any]) -> str:
+    """Return the headline figures, unrounded, as the address of a file to download."""
+    text = io.StringIO()
+    columns = ("name", "value", "low", "high", "than", "decision")
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({key: row.get(key, "") for key in columns} for row in metrics.get("headline", []))
+    return f"data:text/csv;charset=utf-8,{quote(text.getvalue(), safe=drawings.URL_SAFE)}"

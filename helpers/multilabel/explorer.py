@@ -73,17 +73,29 @@ def explore(labels: NDArray, scores: NDArray, classes: Sequence[str], *, marks: 
 
 
 def widget(labels: NDArray, scores: NDArray, classes: Sequence[str], *, marks: Mapping[str, NDArray]):
-    """Build the explorer: a class menu, a threshold slider, the curves, and what the threshold gives."""
+    """Build the explorer: a class menu, a threshold slider, the curves, and what the threshold gives.
+
+    The slider runs over the scores of the chosen class and starts where the first rule cuts it.
+    """
     import ipywidgets
     import matplotlib.pyplot as plt
     from IPython.display import display
 
+    wide = ipywidgets.Layout(width="100%")
     menu = ipywidgets.Dropdown(
         options=list(zip(classes, range(len(classes)), strict=True)), description="class"
     )
     slider = ipywidgets.FloatSlider(
-        value=0.5, min=0.0, max=1.0, step=0.005, readout_format=".3f", description="threshold"
+        min=0.0, max=1.0, step=0.001, readout_format=".3f", description="threshold", layout=wide
     )
+
+    def start(*_) -> None:
+        """Go to where the first rule cuts the chosen class."""
+        slider.max = float(min(1.0, 1.05 * np.max(scores[:, menu.value])))
+        slider.value = float(next(iter(marks.values()), np.full(len(classes), 0.5))[menu.value])
+
+    start()
+    menu.observe(start, names="value")
 
     def show(chosen: int, threshold: float) -> None:
         y, p = labels[:, chosen], scores[:, chosen]
@@ -96,7 +108,7 @@ def widget(labels: NDArray, scores: NDArray, classes: Sequence[str], *, marks: M
         plt.close(figure)
 
     output = ipywidgets.interactive_output(show, {"chosen": menu, "threshold": slider})
-    return ipywidgets.VBox([ipywidgets.HBox([menu, slider]), output])
+    return ipywidgets.VBox([menu, slider, output], layout=wide)
 
 
 def outcome(y: ArrayLike, p: ArrayLike, threshold: float) -> str:

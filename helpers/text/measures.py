@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,7 +19,6 @@ from datasets import Dataset
 from helpers.statistics import Interval, Score, estimate, f1, holm, ratio, regrouped
 from helpers.text.alignment import Encoded, encode_with_offsets
 from helpers.text.morphemes import morphemes
-from helpers.text.tokenizers import MorphemeTokenizer
 
 COUNTS = (
     "tokens",
@@ -74,15 +74,22 @@ class Measured:
         return estimate(score).interval()
 
 
-def measure(tokenizer, rows: Dataset, *, marked: Sequence[str], max_length: int = 256) -> Measured:
+def measure(
+    tokenizer,
+    rows: Dataset,
+    *,
+    marked: Sequence[str],
+    max_length: int = 256,
+    wanted: Sequence[Sequence[tuple[int, int]]] | None = None,
+) -> Measured:
     """Count what `tokenizer` does to each sentence of relation rows and to its two entities.
 
     `marked` are the sentences with their entity markers, whose cost in tokens is counted; `max_length` limits
-    them, special tokens included.
+    them, special tokens included. `wanted` are the morphemes of each sentence; without them, what is held
+    against morphemes counts 0.
     """
     texts = rows["sentence"][:]
-    if isinstance(tokenizer, MorphemeTokenizer):
-        morphemes.cache_clear()  # time what a new sentence costs
+    morphemes.cache_clear()  # time what a new sentence costs
     start = time.perf_counter()
     encoded = encode_with_offsets(tokenizer, texts, special_tokens=False)
     seconds = time.perf_counter() - start
@@ -98,9 +105,11 @@ def measure(tokenizer, rows: Dataset, *, marked: Sequence[str], max_length: int 
             added_up > max_length,
             len(text.encode()),
             *word_counts(one, text, common, unknown_id=unknown),
-            *morpheme_counts(one, text, unknown_id=unknown),
+            *(morpheme_counts(one, text, cut, unknown_id=unknown) if wanted else [0] * 5),
         ]
-        for one, text, ends, added_up in zip(encoded, texts, spans, lengths, strict=True)
+        for one, text, ends, added_up, cut in zip(
+            encoded, texts, spans, lengths, wanted or [()] * len(texts), strict=True
+        )
         for added in [added_up - own - len(one.input_ids)]
     ]
     ids = np.concatenate([np.array(one.input_ids, dtype=np.int64) for one in encoded])
@@ -119,9 +128,11 @@ def compare(
     tokenizers: Mapping[str, object], rows: Dataset, *, marked: Sequence[str], max_length: int = 256
 ) -> pd.DataFrame:
     """Measure several tokenizers on the same rows: one line each, shares in percent with 95 % intervals."""
+    wanted = [morphemes(text) for text in rows["sentence"]]
+    given: dict[str, Any] = {"marked": marked, "max_length": max_length, "wanted": wanted}
     return pd.DataFrame(
         [
-            {"tokenizer": name, **summary(measure(tokenizer, rows, marked=marked, max_length=max_length))}
+            {"tokenizer": name, **summary(measure(tokenizer, rows, **given))}
             for name, tokenizer in tokenizers.items()
         ]
     )
@@ -261,9 +272,11 @@ def word_counts(encoded: Encoded, text: str, words: set[str], *, unknown_id: int
     return [len(found), _kept(encoded, found, unknown_id)]
 
 
-def morpheme_counts(encoded: Encoded, text: str, *, unknown_id: int) -> list[int]:
+def morpheme_counts(
+    encoded: Encoded, text: str, wanted: Sequence[tuple[int, int]], *, unknown_id: int
+) -> list[int]:
     """Count morphemes and those of exactly one known token; then cuts inside eojeols: right, made, wanted."""
-    wanted = [span for span in morphemes(text) if text[slice(*span)].strip()]
+    wanted = [span for span in wanted if text[slice(*span)].strip()]
     pieces = [span for span in encoded.offsets.tolist() if span[0] < span[1]]
     inside = {cut for cut in range(1, len(text)) if not any(map(str.isspace, text[cut - 1 : cut + 1]))}
     made, right = ({cut for span in some for cut in span} & inside for some in (pieces, wanted))

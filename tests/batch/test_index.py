@@ -1,7 +1,10 @@
 """The index: a card per notebook, run or not, the failed ones first."""
 
+import html
 import json
+import re
 import shutil
+from urllib.parse import unquote
 
 from helpers.batch import index
 from tests.batch.test_rendering import RUN
@@ -43,3 +46,18 @@ def test_a_card_leads_to_report_notebook_and_metrics(tmp_path):
     assert 'class="chip better"' in text and "It does." in text
     korean = index.page("tiny", ["a"], tmp_path, language="ko")
     assert '<html lang="ko">' in korean and "우세" in korean and "better<" not in korean
+
+
+def test_a_card_has_its_figures_as_csv_and_says_how_the_run_before_it_ended(tmp_path):
+    put(tmp_path, "a", status="ok", error=None)
+    row = {"name": "a, b", "value": -1.25, "low": -2, "high": None}
+    metrics = {"question": "Does it?", "verdict": "Yes.", "headline": [row | {"high": -0.5}]}
+    (tmp_path / "a" / "metrics.json").write_text(json.dumps(metrics))
+    text = index.page("tiny", ["a"], tmp_path)
+    (address,) = re.findall(r'download="a.csv" href="data:text/csv;charset=utf-8,([^"]*)"', text)
+    assert unquote(html.unescape(address)) == 'name,value,low,high,than,decision\n"a, b",-1.25,-2,-0.5,,\n'
+    assert "previous run" not in text
+    for verdict, told in (("Yes.", "same verdict"), ("No.", "another verdict")):
+        before = metrics | {"verdict": verdict, "started": "2031-05-06T07:08:09+00:00", "commit": "abc"}
+        (tmp_path / "a" / "previous.json").write_text(json.dumps(before))
+        assert f"2031-05-06, {told}" in index.page("tiny", ["a"], tmp_path)

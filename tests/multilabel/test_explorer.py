@@ -55,7 +55,10 @@ def test_a_report_gets_one_panel_per_class(data, monkeypatch):
 def test_a_notebook_gets_a_menu_and_a_slider_that_redraw(data, monkeypatch):
     monkeypatch.delenv("NUNCHI_OUT", raising=False)
     box = explorer.explore(*data, ["a", "b", "c"], marks={"rule": np.array([0.5, 0.6, 0.7])})
-    menu, slider = box.children[0].children
-    menu.value, slider.value = 2, 0.25
+    menu, slider, _ = box.children
     assert menu.options == (("a", 0), ("b", 1), ("c", 2))
-    assert (slider.min, slider.max) == (0.0, 1.0)
+    assert slider.value == 0.5 and slider.layout.width == "100%", "it starts where the rule cuts"
+    menu.value = 2
+    assert slider.value == 0.7 and slider.min == 0.0
+    assert slider.max == pytest.approx(min(1.0, 1.05 * data[1][:, 2].max()))
+    slider.value = 0.25

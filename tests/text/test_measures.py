@@ -14,6 +14,7 @@ from helpers.relations.markers import mark_row
 from helpers.statistics import f1
 from helpers.text import measures
 from helpers.text.measures import COUNTS, compare, measure, predictors, renyi_efficiency
+from helpers.text.morphemes import morphemes
 from helpers.text.tokenizers import SPECIAL, load_tokenizer, train_tokenizer
 
 PIECES = [
@@ -69,9 +70,10 @@ def tokenizer(tmp_path):
 
 def test_counts_by_hand(tokenizer, rows):
     # 세종 ##은 | 조선 ##의 | [UNK] . — 왕이다 has no split: 이다 is no continuation
+    wanted = [morphemes(text) for text in rows["sentence"]]
     got = [
         dict(zip(COUNTS, line, strict=True))
-        for line in measure(tokenizer, rows, marked=marked(rows), max_length=17).counts
+        for line in measure(tokenizer, rows, marked=marked(rows), max_length=17, wanted=wanted).counts
     ]
     assert got[0] == {
         "tokens": 6, "eojeols": 3, "continued": 3, "unknown": 1, "with_unknown": 1, "sentences": 1,
