@@ -14,6 +14,7 @@ import pytest
 from pytest import approx
 
 from helpers import cli, corpora, entries
+from helpers.batch import plans
 from tests.conftest import ROOT
 
 PAGE = (ROOT / "docs" / "own-data.md").read_text(encoding="utf-8")
@@ -95,6 +96,13 @@ def test_the_page_has_a_walk_through_for_every_notebook():
     named = {Path(name).stem for name, _ in blocks(PAGE, "yaml")}
     assert named == {path.stem for path in (ROOT / "notebooks").glob("0*.ipynb")}
     assert all(f"--only {name[:2]}" in PAGE or f",{name[:2]} " in PAGE for name in named)
+
+
+def test_the_parameter_files_of_the_page_fit_their_notebooks(tmp_path):
+    (tmp_path / "mine").mkdir()
+    for name, body in blocks(PAGE, "yaml"):
+        (tmp_path / name).write_text(body, encoding="utf-8")
+    assert {plan.values["data"] for plan in plans.make(tmp_path / "mine")} == {"my-data"}
 
 
 @pytest.mark.slow
