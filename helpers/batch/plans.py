@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from helpers import grids
-from helpers.batch import parameters
+from helpers.batch import grids, parameters
 from helpers.display import messages
 from helpers.records import ROOT
 from helpers.sweeps import closures

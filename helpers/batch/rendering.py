@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from helpers import grids, records
-from helpers.batch import drawings, glosses, markup, parameters, summary
+from helpers import records
+from helpers.batch import drawings, glosses, grids, markup, parameters, summary
 from helpers.display import messages, notation, phrases, translations
 
 STYLE = Path(__file__).parent / "style"

@@ -22,8 +22,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from helpers import grids, records
-from helpers.batch import plans
+from helpers import records
+from helpers.batch import grids, plans
 from helpers.batch.progress import Progress
 from helpers.sweeps import ENGINES
 from helpers.sweeps.workers import cores_given

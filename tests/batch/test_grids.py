@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from helpers import grids
-from helpers.batch import plans
+from helpers.batch import grids, plans
 from tests.projects import make_project, read_json, run
 
 
