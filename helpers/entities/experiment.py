@@ -36,12 +36,13 @@ ENSEMBLED = ("last", "swa")  # systems whose logits are kept, for ensembles
 
 @dataclass(frozen=True, kw_only=True)
 class TaggerConfig:
-    """One run. `hidden`, `layers`, `bigrams` and `dropout` size an encoder from scratch.
+    """One run. `hidden`, `layers` and `bigrams` size an encoder from scratch, `dropout` is for all.
 
     Without `averages` only the last weights of the run are kept.
     """
 
     encoder: str = "bilstm"  # one of `learning.encoders.KINDS`, or a pretrained model
+    from_scratch: bool = False  # a pretrained model's shape without its weights: a control
     tokenizer: str = "train:character"
     hidden: int
     layers: int
@@ -66,7 +67,10 @@ class TaggerConfig:
             raise ValueError(f"swa_start must lie in 1 to epochs ({self.epochs}), got {self.swa_start}")
 
     def of(self, architecture: str) -> "TaggerConfig":
-        """Return these settings for "<encoder> + <tokenizer>", or for a model that brings its tokenizer."""
+        """Return these settings for "<encoder> + <tokenizer>", or for a model that brings its tokenizer.
+
+        The encoder "pretrained" stands for one that the caller makes: put its folder in the name's place.
+        """
         encoder, _, tokenizer = architecture.partition(" + ")
         return replace(self, encoder=encoder, tokenizer=tokenizer or encoder)
 
@@ -179,6 +183,9 @@ def build_tagger(
     if config.encoder == "bilstm":
         size |= {"bigrams": config.bigrams, "embedding_size": 64}
     body = encoders.build_encoder(config.encoder, tokenizer, seed=config.seed, **size)
+    if config.from_scratch:
+        with heads.seeded(config.seed):
+            body = type(body)(body.config)
     weights = {"O": config.outside_weight}
     net = heads.classifier(body, tags_of(types), task="tokens", class_weights=weights, seed=config.seed)
     if config.frozen:

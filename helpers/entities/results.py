@@ -97,6 +97,18 @@ def load_members(
     return members
 
 
+def same_answers(first: pd.DataFrame, again: pd.DataFrame, *, suffix: str) -> pd.DataFrame:
+    """Put two comparisons of the same systems side by side, and say whether their decisions agree.
+
+    "yes" and "no" need two decisions; "open": one of them is undecided. Columns of `again` have the suffix.
+    """
+    shown = ["system", "than", "difference", "decision"]
+    both = first[shown].merge(again[shown], on=shown[:2], suffixes=("", suffix))
+    decisions = both[["decision", f"decision{suffix}"]]
+    undecided, alike = (decisions == "undecided").any(axis=1), decisions.nunique(axis=1) == 1
+    return both.assign(**{"same answer": np.select([undecided, alike], ["open", "yes"], "no")})
+
+
 def optimism(counts: np.ndarray, *, splits: int = 50, seed: int = 0) -> statistics.Jackknife:
     """Return how much too high a run's score is where its epoch was chosen: one value of each run.
 

@@ -64,6 +64,7 @@ def test_an_architecture_is_encoder_and_tokenizer():
     assert pretrained.encoder == pretrained.tokenizer == "klue/roberta-large"
     names = [config.architecture for config in (CONFIG, scratch, pretrained)]
     assert names == ["bilstm, character", "roberta, klue-roberta", "klue/roberta-large"]
+    assert CONFIG.of("pretrained + local:klue-roberta").architecture == "pretrained, klue-roberta"
 
 
 @pytest.mark.parametrize(
@@ -171,6 +172,43 @@ def test_a_frozen_tagger_trains_its_head_only(encodings):
     tokenizer = encodings["train:character"].tokenizer
     net = experiment.build_tagger(replace(CONFIG, frozen=True), tokenizer)
     assert {n.split(".")[0] for n, p in net.named_parameters() if p.requires_grad} == {"head"}
+
+
+@pytest.fixture(scope="module")
+def encoder_folder(encodings, tmp_path_factory):
+    """A masked LM over the characters of the easy sentences, saved as pretraining saves it."""
+    from helpers.learning import encoders
+
+    tokenizer, folder = encodings["train:character"].tokenizer, tmp_path_factory.mktemp("encoder")
+    size = {"vocab_size": len(tokenizer), "pad_id": tokenizer.pad_token_id, "hidden": 24, "bigrams": 32}
+    encoders.masked_lm("bilstm", **size, dropout=0.1, seed=5).save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return str(folder)
+
+
+def test_a_tagger_starts_from_a_pretrained_encoder_or_from_its_shape_alone(encodings, encoder_folder):
+    from helpers.learning import encoders
+
+    tokenizer, config = encodings["train:character"].tokenizer, replace(CONFIG, encoder=encoder_folder)
+    read = encoders.load_encoder(encoder_folder).state_dict()
+    first, other, new = (
+        experiment.build_tagger(replace(config, dropout=0.4, **change), tokenizer).encoder
+        for change in ({}, {"seed": 2}, {"from_scratch": True})
+    )
+    for net in (first, other, new):
+        assert {name: weights.shape for name, weights in net.state_dict().items()} == {
+            name: weights.shape for name, weights in read.items()
+        }
+        assert net.config.dropout == net.dropout.p == 0.4  # fine-tuning chooses, not what was saved
+    for name, weights in read.items():
+        assert torch.equal(first.state_dict()[name], weights) and torch.equal(
+            other.state_dict()[name], weights
+        )
+        assert not torch.equal(new.state_dict()[name], weights) or not weights.any()
+    again = experiment.build_tagger(replace(config, from_scratch=True), tokenizer).encoder.state_dict()
+    assert all(torch.equal(again[name], weights) for name, weights in new.state_dict().items())
+    another = experiment.build_tagger(replace(config, from_scratch=True, seed=2), tokenizer).encoder
+    assert not torch.equal(another.embeddings.weight, new.embeddings.weight)
 
 
 def test_states_of_a_bilstm_are_dropped_once(encodings):

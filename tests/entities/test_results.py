@@ -3,6 +3,7 @@
 from dataclasses import asdict
 
 import numpy as np
+import pandas as pd
 import pytest
 from pytest import approx
 
@@ -44,6 +45,22 @@ def test_optimism_cancels_a_harder_half():
     easy[..., 1] = easy[..., 2] = 1.0
     easy[:, 1, :20, 0] = 1.0  # the second epoch finds the first 20 sentences, the first epoch nothing
     assert results.optimism(easy, splits=3).values == approx([0.0])
+
+
+def test_answers_are_the_same_where_two_decisions_agree():
+    systems = ["a", "b", "c", "d"]
+    first, again = (
+        pd.DataFrame(
+            {"system": systems, "than": "last", "difference": 1.0, "p": 0.5, "decision": decisions.split()}
+        )
+        for decisions in ("better worse undecided equivalent", "better better better equivalent")
+    )
+    found = results.same_answers(first, again[::-1], suffix=", again").set_index("system")
+    assert found["same answer"].to_dict() == {"a": "yes", "b": "no", "c": "open", "d": "yes"}
+    assert found.loc["b", ["decision", "decision, again"]].tolist() == ["worse", "better"]
+    both = first.assign(decision="undecided")
+    assert set(results.same_answers(both, both, suffix="'")["same answer"]) == {"open"}
+    assert results.same_answers(first, again[:0], suffix="'").empty
 
 
 def test_predictions_hold_every_system_and_epoch(predictions, names):
