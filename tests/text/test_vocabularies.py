@@ -33,6 +33,11 @@ def test_kinds_by_hand(tokenizer):
     }
 
 
+def test_a_vocabulary_over_morphemes_is_audited_too():
+    tokenizer = load_tokenizer("train:morpheme", texts=["세종은 서울에 산다"] * 3, size=60)
+    assert set(vocabularies.kinds(tokenizer).values()) == {"special", "hangul"}
+
+
 def test_an_audit_adds_up_and_counts_what_a_text_leaves_unused(tokenizer):
     (line,) = vocabularies.audit({"tiny": tokenizer}, ["세종은", "a"]).to_dict("records")
     assert sum(line[kind] for kind in vocabularies.KINDS) == pytest.approx(100)
