@@ -82,7 +82,7 @@ def test_a_backbone_brings_its_own_tokenizer_unless_it_is_made_here(root):
     space = {
         "replace": replace, "pretrained": pretrained, "KINDS": encoders.KINDS,
         "config": RelationConfig(tokenizer="train:bpe"), "backbones": ["bilstm", "klue/bert-base"],
-        "backbone_tokenizer": "train:wordpiece",
+        "tokenizers": ["train:wordpiece", "train:bpe"],
     }  # fmt: skip
     exec(ast.unparse(statement), space)
     read = {name: (body.model, body.tokenizer) for name, body in space["bodies"].items()}

@@ -96,7 +96,7 @@ class Catalogue:
     def _sentence(self, text: str, made: Mapping[str, Any]) -> str:
         """Fill a sentence of `tables.say` anew, in the other language."""
         template = made.get("template", "")
-        if template not in self.pairs and (not template or WORD.search(FIELD.sub("", template))):
+        if not template or (template not in self.pairs and WORD.search(FIELD.sub("", template))):
             return self.phrases(text)
         fields = {
             match[1]: self._field(written)

@@ -24,6 +24,10 @@ ENTITIES = ("subject_entity", "object_entity")
 OTHER_NAMES, NO_NAMES, EXCHANGED = CHANGES = ("other names", "no names", "roles exchanged")
 BLANK = "○"  # for each character of a name
 FEWEST = 30  # rows that a change needs before its figures say anything
+COLUMNS = [
+    "change", "rows", "system", "consistent, %", "before", "after", "difference", "p", "p_holm", "detectable",
+    "decision",
+]  # fmt: skip
 _TWINS = (
     ("org:members", "org:member_of"),
     ("per:parents", "per:children"),
@@ -149,8 +153,10 @@ def effects(
 
     `difference` is micro-F1 after minus before; that of the lead says how much of it the change takes or
     adds. Other columns as in `statistics.compare`; p-values are corrected within a change. `clusters` are
-    those of all rows that were given to `study`.
+    those of all rows that were given to `study`. Without a change that could be made there is no row.
     """
+    if not found:
+        return pd.DataFrame(columns=COLUMNS)
     frames = []
     for change, by_system in found.items():
         (first, a), (second, b) = list(by_system.items())[:2]

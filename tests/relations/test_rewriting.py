@@ -139,3 +139,8 @@ def test_at_most_so_many_rows_are_asked():
     asked = []
     rewriting.study({"one": [lambda some: asked.append(len(some)) or logits([0] * len(some))]}, rows, most=40)
     assert set(asked) == {40}
+
+
+def test_where_no_row_can_be_changed_nothing_is_told():
+    found = rewriting.effects({}, clusters=[])
+    assert found.empty and {"change", "system", "after", "difference", "decision"} <= set(found)
