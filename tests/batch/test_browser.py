@@ -499,6 +499,7 @@ def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, ti
     ):
         assert english not in text
     assert translatable.english_in((reports / "effects" / "report.html").read_text(encoding="utf-8")) == []
+    show(offline, reports / "effects" / "report.html")  # the accessibility check empties drawings
     drawn = offline.execute_script("return document.querySelector('#figure-1 svg').textContent")
     assert "micro-F1 점수" in drawn and "정답 유형" in drawn, "the words inside a drawing are translated too"
     assert offline.execute_script("return document.documentElement.lang") == "ko"

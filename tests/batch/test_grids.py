@@ -94,7 +94,7 @@ def test_a_grid_is_run_and_reported_as_one_card(tmp_path):
     assert done.returncode == 0, done.stderr
     reports = tmp_path / "reports" / "tiny"
     index = (reports / "index.html").read_text(encoding="utf-8")
-    assert index.count('class="card') == 1 and "plain/report.html" in index
+    assert index.count('<article class="card') == 1 and "plain/report.html" in index
     page = (reports / "plain" / "report.html").read_text(encoding="utf-8")
     assert "../plain@2/report.html" in page and '<html lang="ko">' in page
     assert "2 run, 0 up to date" in done.stdout and "0 run, 2 up to date" in run(suite).stdout
