@@ -7,6 +7,7 @@ counted as it is handed over; operations are counted by torch's own counter.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ FEW, MORE = 2, 4  # layers that are tried; Gemma's come in pairs
 LABELS = {"relations": 30, "entities": 13, "labels": 10, "spans": 2}
 MASKED = 0.15  # of a window's tokens are predicted
 QUANTISED = 0.5 + 4 / 64  # bytes of a 4-bit weight, with a float32 scale for every 64
+SCORED_ROWS = 32  # of a batch that is only read
 BACKWARD = 2  # times the operations of the forward pass; through frozen weights, once
 
 
@@ -79,6 +81,14 @@ def operations(training: Training, found: Footprint) -> float:
     return training.rows * training.epochs * per_row + training.scored * found.flops
 
 
+def launches(training: Training) -> float:
+    """Return how often a run starts a layer: in training forward, backward and for its update, else once."""
+    backward = 0 if training.frozen else BACKWARD
+    batches = math.ceil(training.rows / training.batch) * training.epochs
+    per_batch = 1 + backward + training.recompute
+    return _config(training).num_hidden_layers * (batches * per_batch + training.scored / SCORED_ROWS)
+
+
 def _config(training: Training) -> Any:
     return shape(training.model, length=training.length, **dict(training.size))
 
@@ -114,7 +124,7 @@ def _measured(
         counter = FlopCounterMode(display=False)
         saved = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
         half = torch.autocast("cpu", torch.bfloat16, enabled=on == "gpu")
-        with counter, saved, half:
+        with counter, saved, half, _softmax_in_full() if on == "gpu" else contextlib.nullcontext():
             model(**inputs(task, batch, length))
         counts = {
             "parameters": sum(p.numel() for p in model.parameters()),
@@ -127,6 +137,20 @@ def _measured(
         }
     stored = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
     return {"activations": stored, "flops": counter.get_total_flops() / batch, **counts}
+
+
+def _softmax_in_full() -> Any:
+    """Let softmax return 32 bits, as CUDA's autocast does and a CPU's does not: attention probabilities."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class Full(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function is torch.nn.functional.softmax:
+                args = (args[0].float(), *args[1:])
+            return function(*args, **(kwargs or {}))
+
+    return Full()
 
 
 def _set(config: Any, dropout: float) -> None:

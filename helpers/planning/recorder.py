@@ -177,8 +177,10 @@ class _Recorder:
             "helpers.multilabel.results.score_characters": self._score_characters,
             "helpers.prediction.posts.keep_network": self._keep_network,
             "helpers.multilabel.folds.assign": lambda labels, **how: ("draw", *sorted(how.items())),
-            "helpers.pretrained.encoders": lambda data, names, *_, **__: {n: _made(n) for n in names},
-            "helpers.pretrained.encoder": lambda data, name, *_, **__: _made(name),
+            "helpers.pretrained.encoders": self._encoders,
+            "helpers.pretrained.encoder": lambda data, name, how, **_: self._encoders(data, [name], how)[
+                name
+            ],
             "helpers.coreference.evaluation.list_checkpoints": _list_checkpoints,
             "helpers.coreference.evaluation.evaluate": lambda table, **_: (table, table),
             "helpers.coreference.evaluation.choose": _choose,
@@ -201,6 +203,14 @@ class _Recorder:
     def _train(self, splits: Any, configs: Sequence[Any], *, name: str) -> Unknown:
         self.runs += [Run(name, "train_and_score", config, (splits,)) for config in configs]
         return Unknown(name)
+
+    def _encoders(self, data: str, names: Sequence[str], settings: Mapping[str, Any], **_: Any):
+        from helpers.pretrained import NAME, Encoder, settings_of
+
+        own = dict(settings)
+        part = (data, own.pop("sentences", None))
+        self.runs += [Run(NAME, "pretrain", settings_of(name, own), part) for name in names]
+        return {name: Encoder(f"{NAME} {name}", {}) for name in names}
 
     def _sweep(self, function: Unknown, configs: Sequence[Mapping], *, name: str, **_: Any):
         import pandas as pd
@@ -240,12 +250,6 @@ class _Settings:
 
     def __hash__(self) -> int:
         return hash(self._key())
-
-
-def _made(tokenizer: str):
-    from helpers.pretrained import NAME, Encoder
-
-    return Encoder(f"{NAME} {tokenizer}", {})
 
 
 def _list_checkpoints(bases, runs):

@@ -1,5 +1,7 @@
 """Sizes from fake tensors against real ones."""
 
+import contextlib
+
 import pytest
 import torch
 
@@ -52,6 +54,18 @@ def test_recomputing_keeps_a_fraction_and_costs_a_forward_pass():
     first, second = (footprints.footprint(one) for one in (plain, again))
     assert second.activations < first.activations / 2
     assert footprints.operations(again, second) == pytest.approx(4 / 3 * footprints.operations(plain, first))
+
+
+def test_a_gpu_keeps_attention_probabilities_in_32_bits(monkeypatch):
+    """CUDA's autocast leaves softmax in 32 bits, a CPU's does not: two bytes for each of them."""
+    one = training(model="deberta-v2", task="masked")
+    full = footprints.footprint(one).activations
+    monkeypatch.setattr(footprints, "_softmax_in_full", contextlib.nullcontext)
+    footprints._measured.cache_clear()
+    half = footprints.footprint(one).activations
+    footprints._measured.cache_clear()
+    layers, heads = 6, 1
+    assert full - half == pytest.approx(2 * layers * heads * one.batch * one.length**2, rel=0.02)
 
 
 def test_a_frozen_encoder_trains_its_head():
