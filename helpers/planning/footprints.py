@@ -124,7 +124,7 @@ def _measured(
         counter = FlopCounterMode(display=False)
         saved = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
         half = torch.autocast("cpu", torch.bfloat16, enabled=on == "gpu")
-        with counter, saved, half, _softmax_in_full() if on == "gpu" else contextlib.nullcontext():
+        with counter, saved, half, as_on_cuda() if on == "gpu" else contextlib.nullcontext():
             model(**inputs(task, batch, length))
         counts = {
             "parameters": sum(p.numel() for p in model.parameters()),
@@ -139,18 +139,23 @@ def _measured(
     return {"activations": stored, "flops": counter.get_total_flops() / batch, **counts}
 
 
-def _softmax_in_full() -> Any:
-    """Let softmax return 32 bits, as CUDA's autocast does and a CPU's does not: attention probabilities."""
+def as_on_cuda() -> Any:
+    """Keep what CUDA's autocast keeps and a CPU's does not: softmax in 32 bits, a byte for each dropout."""
     import torch
+    from torch.nn import functional
     from torch.overrides import TorchFunctionMode
 
-    class Full(TorchFunctionMode):
-        def __torch_function__(self, function, types, args=(), kwargs=None):
-            if function is torch.nn.functional.softmax:
-                args = (args[0].float(), *args[1:])
-            return function(*args, **(kwargs or {}))
+    def dropout(states, p=0.5, training=True, inplace=False):
+        return torch.native_dropout(states, p, True)[0] if p and training else states
 
-    return Full()
+    class Cuda(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function is functional.softmax:
+                args = (args[0].float(), *args[1:])
+            called = dropout if function is functional.dropout else function
+            return called(*args, **(kwargs or {}))
+
+    return Cuda()
 
 
 def _set(config: Any, dropout: float) -> None:

@@ -1,7 +1,5 @@
 """Sizes from fake tensors against real ones."""
 
-import contextlib
-
 import pytest
 import torch
 
@@ -56,16 +54,13 @@ def test_recomputing_keeps_a_fraction_and_costs_a_forward_pass():
     assert footprints.operations(again, second) == pytest.approx(4 / 3 * footprints.operations(plain, first))
 
 
-def test_a_gpu_keeps_attention_probabilities_in_32_bits(monkeypatch):
-    """CUDA's autocast leaves softmax in 32 bits, a CPU's does not: two bytes for each of them."""
-    one = training(model="deberta-v2", task="masked")
-    full = footprints.footprint(one).activations
-    monkeypatch.setattr(footprints, "_softmax_in_full", contextlib.nullcontext)
-    footprints._measured.cache_clear()
-    half = footprints.footprint(one).activations
-    footprints._measured.cache_clear()
-    layers, heads = 6, 1
-    assert full - half == pytest.approx(2 * layers * heads * one.batch * one.length**2, rel=0.02)
+def test_a_gpu_keeps_probabilities_in_32_bits_and_dropout_in_a_byte():
+    scores, kept = torch.randn(3, 5, dtype=torch.bfloat16, requires_grad=True), []
+    saved = torch.autograd.graph.saved_tensors_hooks(lambda one: kept.append(one) or one, lambda one: one)
+    with saved, footprints.as_on_cuda():
+        probabilities = torch.nn.functional.softmax(scores, dim=-1)
+        torch.nn.Dropout(0.5)(probabilities)
+    assert [(one.dtype, one.numel()) for one in kept] == [(torch.float32, 15), (torch.bool, 15)]
 
 
 def test_a_frozen_encoder_trains_its_head():
