@@ -177,8 +177,8 @@ class _Recorder:
             "helpers.multilabel.results.score_characters": self._score_characters,
             "helpers.prediction.posts.keep_network": self._keep_network,
             "helpers.multilabel.folds.assign": lambda labels, **how: ("draw", *sorted(how.items())),
-            "helpers.pretrained.encoders": lambda data, names, *_, **__: {n: _made(n) for n in names},
-            "helpers.pretrained.encoder": lambda data, name, *_, **__: _made(name),
+            "helpers.pretrained.encoders": lambda data, names, how, **_: {n: _made(n, how) for n in names},
+            "helpers.pretrained.encoder": lambda data, name, how, **_: _made(name, how),
             "helpers.coreference.evaluation.list_checkpoints": _list_checkpoints,
             "helpers.coreference.evaluation.evaluate": lambda table, **_: (table, table),
             "helpers.coreference.evaluation.choose": _choose,
@@ -242,10 +242,11 @@ class _Settings:
         return hash(self._key())
 
 
-def _made(tokenizer: str):
+def _made(tokenizer: str, settings: Mapping[str, Any]):
     from helpers.pretrained import NAME, Encoder
 
-    return Encoder(f"{NAME} {tokenizer}", {})
+    name = f"{NAME} {tokenizer}"
+    return Encoder(name, {}, tuple(f"{name}, snapshot {k + 1}" for k in range(settings.get("snapshots", 0))))
 
 
 def _list_checkpoints(bases, runs):
