@@ -105,8 +105,8 @@ def _network(run: Run, values: Mapping[str, Any]) -> Training:
         length=min(config.max_tokens, facts["longest"]), tokens=min(config.max_tokens, facts["tokens"]),
         rows=(posts - left_out) * pieces, scored=left_out * pieces, batch=config.batch_rows,
         accumulate=config.accumulate, epochs=config.epochs, recompute=config.recompute or config.four_bit,
-        lora_rank=config.lora_rank, four_bit=config.four_bit, size=_size(config, config.vocabulary),
-        phase=str(run.part[0]),
+        lora_rank=config.lora_rank, four_bit=config.four_bit, checkpoints=int(config.keep_model),
+        size=_size(config, config.vocabulary), phase=str(run.part[0]),
     )  # fmt: skip
 
 
