@@ -19,7 +19,7 @@ import nh3
 
 INLINE_MATH = r"\$(?![\s$])(?P<inline_tex>(?:[^$\\`]|\\.)+?)(?<![\s\\])\$(?!\d)"
 DISPLAY_MATH = r"\$\$(?P<display_tex>(?:[^$\\]|\\[\s\S])+?)\$\$"
-# CommonMark closes no emphasis between a bracket and a letter, where Korean puts its particles: `**[1, 2]**은`.
+# CommonMark closes no emphasis between a bracket and a letter, where Korean has its particles: `**[1]**은`.
 BOLD = r"\*\*(?P<bold_text>[^\s*](?:[^*\n]*[^\s*])?)\*\*(?=[가-힣])"
 BLOCK_MATH = r"^ {0,3}\$\$(?P<block_tex>(?:[^$\\]|\\[\s\S])+?)\$\$[ \t]*$"
 # What latex2mathml does not know, in terms of what it does.
