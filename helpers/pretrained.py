@@ -4,7 +4,7 @@ The text is all that the data source has without labels, less its dev sentences.
 text, settings and code, so whichever notebook needs it first makes it and the others find it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -30,7 +30,12 @@ class Encoder(NamedTuple):
 
 
 def encoders(
-    data: str, tokenizers: Iterable[str], settings: Mapping[str, Any], *, dev: Iterable[str]
+    data: str,
+    tokenizers: Iterable[str],
+    settings: Mapping[str, Any],
+    *,
+    dev: Iterable[str],
+    texts: Sequence[str] | None = None,
 ) -> dict[str, Encoder]:
     """Pretrain one encoder for each tokenizer on the unlabelled text of `data`, or take it from the cache.
 
@@ -39,15 +44,17 @@ def encoders(
     many to read, drawn at random (by default all, in the sample world SAMPLE_ROWS), and `without`, the names
     in `load_texts` of what to leave out. Characters are masked in runs, and pairs of them have embeddings of
     their own. All dev sentences of the source are taken out of the text; one of `dev`, those of the caller,
-    that would still be read is an error.
+    that would still be read is an error. The caller's own `texts` are read instead of the source's, less
+    what repeats one of `dev`.
     """
-    own = dict(settings)
-    texts = _texts(data, own.pop("sentences", None), without=own.pop("without", ()))
-    unseen = dev_sentences(data)
-    if read := (set(dev) - set(unseen)) & set(texts):
-        raise ValueError(
-            f"{len(read)} dev sentences are in the text to pretrain on: use the seed of the suite"
-        )
+    own, unseen = dict(settings), list(dev)
+    if texts is None:
+        texts = _texts(data, own.pop("sentences", None), without=own.pop("without", ()))
+        unseen = dev_sentences(data)
+        if read := (set(dev) - set(unseen)) & set(texts):
+            raise ValueError(
+                f"{len(read)} dev sentences are in the text to pretrain on: use the seed of the suite"
+            )
     names = list(dict.fromkeys(tokenizers))
     made = sweeps.sweep(
         pretrain,
@@ -59,9 +66,9 @@ def encoders(
     return {name: _encoder(name, row) for name, row in zip(names, made.to_dict("records"), strict=True)}
 
 
-def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], *, dev: Iterable[str]) -> Encoder:
+def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], **text: Any) -> Encoder:
     """Pretrain an encoder for one tokenizer: see `encoders`."""
-    return encoders(data, [tokenizer], settings, dev=dev)[tokenizer]
+    return encoders(data, [tokenizer], settings, **text)[tokenizer]
 
 
 def recovered(folder: str, texts: Iterable[str], *, length: int = 128) -> Interval:

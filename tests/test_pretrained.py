@@ -56,6 +56,13 @@ def test_a_dev_sentence_that_would_be_read_is_an_error():
         pretrained.encoder("sample", "train:bpe", TINY, dev=[text])
 
 
+def test_a_callers_own_texts_are_read_less_what_repeats_dev():
+    texts = load_texts("sample", rows=60)["sample world"]
+    how = {name: value for name, value in TINY.items() if name != "sentences"}
+    one = pretrained.encoder("sample", "train:bpe", how, dev=texts[:3], texts=[*texts, *texts[:2]])
+    assert one.facts["exact_copies"] == 5 and one.facts["texts"] < len(texts) - 3
+
+
 def test_a_number_of_texts_is_drawn_from_a_folder(tmp_path):
     folder = tmp_path / "data" / "unlabelled"
     folder.mkdir(parents=True)
