@@ -93,12 +93,14 @@ def table(
 def comparison(frame: pd.DataFrame, *, caption: str, digits: int = 1) -> Table:
     """Show a frame of `statistics.compare`: the system, the decision, the difference, and from what.
 
-    Further columns, say an epoch, come first; the uncorrected p is left out.
+    Further columns of text, say a family, come first, others behind the difference; the plain p is left out.
     """
     headings = {"than": "against", "p_holm": "p, Holm", "detectable": "detectable ±"}
-    found = ["system", "decision", "difference", "than", "p_holm", "detectable"]
-    others = [column for column in frame.columns if column not in (*found, "p")]
-    shown = [*others, *(column for column in found if column in frame)]
+    first, last = ["system", "decision", "difference"], ["than", "p_holm", "detectable"]
+    others = [column for column in frame.columns if column not in (*first, *last, "p")]
+    groups = [column for column in others if frame[column].map(lambda value: isinstance(value, str)).any()]
+    order = [*groups, *first, *(column for column in others if column not in groups), *last]
+    shown = [column for column in order if column in frame]
     return table(frame[shown].rename(columns=headings), caption=caption, digits=digits)
 
 

@@ -57,7 +57,8 @@ def small_multiples(
         ax.set_visible(False)
     figure.supxlabel("share of posts predicted, square-root scale", fontsize=10)
     handles, names = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(names), fontsize=9, frameon=False)
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), fontsize=9, frameon=False)
+    figure.suptitle("Where does each rule cut, class by class?")
     return figure
 
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 CONFIGS = ("RelationConfig", "TaggerConfig", "NGrams", "Network", "MaskedLMConfig")
 CALLED = ("configured", "sized", "cells")  # functions that look at parameters only
-TRAIN = ("train", "sweep", "score_posts", "score_characters", "keep_network", "evaluate")
+TRAIN = ("train", "sweep", "score_posts", "score_characters", "evaluate")
 SILENT = ("helpers.display", "helpers.corpora", "helpers.statistics", "helpers.declarations")
 
 
@@ -175,12 +175,11 @@ class _Recorder:
             "helpers.sweeps.sweep": self._sweep,
             "helpers.multilabel.results.score_posts": self._score_posts,
             "helpers.multilabel.results.score_characters": self._score_characters,
-            "helpers.prediction.posts.keep_network": self._keep_network,
             "helpers.multilabel.folds.assign": lambda labels, **how: ("draw", *sorted(how.items())),
             "helpers.pretrained.encoders": self._encoders,
-            "helpers.pretrained.encoder": lambda data, name, how, **_: self._encoders(data, [name], how)[
-                name
-            ],
+            "helpers.pretrained.encoder": lambda data, name, how, **texts: self._encoders(
+                data, [name], how, **texts
+            )[name],
             "helpers.coreference.evaluation.list_checkpoints": _list_checkpoints,
             "helpers.coreference.evaluation.evaluate": lambda table, **_: (table, table),
             "helpers.coreference.evaluation.choose": _choose,
@@ -204,13 +203,19 @@ class _Recorder:
         self.runs += [Run(name, "train_and_score", config, (splits,)) for config in configs]
         return Unknown(name)
 
-    def _encoders(self, data: str, names: Sequence[str], settings: Mapping[str, Any], **_: Any):
+    def _encoders(
+        self, data: str, names: Sequence[str], settings: Mapping[str, Any], *, texts: Any = None, **_: Any
+    ):
         from helpers.pretrained import NAME, Encoder, settings_of
 
-        own = dict(settings)
-        part = (data, own.pop("sentences", None))
+        own = {name: value for name, value in settings.items() if name not in ("sentences", "without")}
+        part = ("posts" if texts is not None else data, settings.get("sentences"))
         self.runs += [Run(NAME, "pretrain", settings_of(name, own), part) for name in names]
-        return {name: Encoder(f"{NAME} {name}", {}) for name in names}
+        kept = range(own.get("snapshots", 0))
+        return {
+            name: Encoder(f"{NAME} {name}", {}, tuple(f"{NAME} {name}, snapshot {k + 1}" for k in kept))
+            for name in names
+        }
 
     def _sweep(self, function: Unknown, configs: Sequence[Mapping], *, name: str, **_: Any):
         import pandas as pd
@@ -225,10 +230,6 @@ class _Recorder:
             if type(model).__name__ == "Network":  # n-grams take seconds, and no GPU
                 self.runs.append(Run("techniques", "score_left_out", model, (assigned, tuple(folds), seed)))
         return Unknown("scores")
-
-    def _keep_network(self, name: str, network, posts, assigned, **_: Any) -> Unknown:
-        kept = {name: dataclasses.replace(network, keep_model=True)}
-        return self._score_posts(kept, posts, assigned, left_out=[(0, 1)])
 
     def _score_characters(self, taggers, posts, assigned, *, without, seed: int = 0) -> Unknown:
         part = (assigned, tuple(without), seed)

@@ -126,6 +126,8 @@ def look_over(browser, path):
         assert outside == []
         assert console == []
         assert "$$" not in shown(browser)
+        drawn = "return [...document.querySelectorAll('figure svg text')].map((t) => t.textContent)"
+        assert not [text for text in browser.execute_script(drawn) if "\\math" in text], "TeX on an axis"
         broken = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).length"
         assert browser.execute_script(broken) == 0
         assert sideways(browser) <= 0
