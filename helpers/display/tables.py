@@ -18,10 +18,11 @@ from helpers.statistics import ROLES, Interval
 P_VALUES = ("p", "holm", "p, Holm")  # columns that hold p-values
 SIGNED = ("difference",)  # columns whose numbers carry their sign
 DECISIONS = (*notation.SHAPES, *ROLES)
-# In JupyterLab, whose tables align everything to the right; a report has its own style and drops this one.
+# In JupyterLab, which aligns tables to the right by a rule of two classes, hence three; a report drops this.
+OWN = ".nunchi.nunchi.nunchi"
 LOOK = (
-    "<style scoped>.nunchi :is(th, td, caption) {text-align: left} .nunchi .best {font-weight: bold} "
-    ".nunchi .number {text-align: right; white-space: nowrap}</style>"
+    f"<style scoped>{OWN} :is(th, td, caption) {{text-align: left}} {OWN} .best {{font-weight: bold}} "
+    f"{OWN} .number {{text-align: right; white-space: nowrap}}</style>"
 )
 
 

@@ -113,7 +113,7 @@ def test_changed_parameters_decisions_and_predictions_are_listed(tmp_path, monke
     second = put(tmp_path / "b", hits(1, 0.03), hits(2), monkeypatch, decision="better", answer=43)
     shown = comparison.pair(loaded(first), loaded(second), EN)
     assert shown["parameters"] == [("answer", "42", "43")]
-    assert [entry[2:4] for entry in shown["decisions"]] == [("undecided", "better")]
+    assert [(entry["before"], entry["after"]) for entry in shown["decisions"]] == [("undecided", "better")]
     flips = int((hits(1)[..., 0] != hits(1, 0.03)[..., 0]).sum())
     assert shown["flipped_count"] == flips > 3 and len(shown["flipped"]) == min(flips, 20)
     assert shown["flipped"][0][2:] == ("0", "1")
