@@ -186,7 +186,8 @@ def _cell(value: Any, digits: int, signed: bool) -> str:
 
 def _kind(column: pd.Series | pd.Index) -> str:
     """Return the class of a column's cells: number, decision, or nothing for text."""
-    if column.name == "decision" and {value for value in column if isinstance(value, str)} <= set(DECISIONS):
+    known = {*DECISIONS, notation.NOTHING}
+    if column.name == "decision" and {value for value in column if isinstance(value, str)} <= known:
         return "decision"
     return "" if any(isinstance(value, str | bool) for value in column) else "number"
 
