@@ -125,8 +125,19 @@ def why_stale(plan: Plan) -> str | None:
 
 def read_run(folder: Path) -> dict[str, Any]:
     """Return what run.json says about the last run in a folder; empty if there is none that can be read."""
+    return _read_json(folder / "run.json")
+
+
+def seconds(plan: Plan) -> float:
+    """Return how long a notebook took last time, here or in the recorded run of its suite; else infinity."""
+    out, suite = plan.folder.parents[1], plan.folder.parent.name
+    recorded = _read_json(out / "recorded" / suite / f"{plan.name}.json")
+    return read_run(plan.folder).get("seconds", recorded.get("seconds", float("inf")))
+
+
+def _read_json(file: Path) -> dict[str, Any]:
     try:
-        return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
 

@@ -231,8 +231,11 @@ def _plan_lines(
 
 
 def _longest_first(chosen: Sequence[plans.Plan]) -> list[plans.Plan]:
-    """Start the notebooks that took longest last time, so that none is left alone at the end."""
-    return sorted(chosen, key=lambda plan: -plans.read_run(plan.folder).get("seconds", float("inf")))
+    """Start the notebooks that took longest last time, so that none is left alone at the end.
+
+    One that never ran here took as long as in the recorded run of its suite; one without a record goes first.
+    """
+    return sorted(chosen, key=lambda plan: -plans.seconds(plan))
 
 
 def _spec(plan: plans.Plan, threads: int, language: str) -> dict[str, Any]:

@@ -39,6 +39,7 @@ WORD = ("word", "text", "name", "form", "entity")
 FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "False": False, "True": True}
 NOT_CLASSES = {"id", "guid", "index", "idx", "fold", "no"}  # columns of numbers that may be 0 and 1 by chance
 JOINTS = (";", "|", ",")
+BARE = "record without labels"
 UNTYPED = "entity"  # the type of entities without one
 
 Row = dict[str, Any]
@@ -56,6 +57,17 @@ class Reading:
     repaired: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     dropped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
 
+    def check(self, records: Sequence[Mapping], name: str) -> None:
+        """Refuse a field that `--map` names and no record has."""
+        places = (one for row in records for one in (row, row.get("data")) if isinstance(one, Mapping))
+        known = {key: 1 for place in places for key in place}
+        for ours, theirs in self.fields.items():
+            needed = ours != "none" and not (ours == "label" and self.test)
+            if known and needed and not known.keys() & {theirs, *re.split(r"\s*,\s*", theirs)}:
+                raise ValueError(
+                    f"{name}: --map {ours}={theirs}, but no record has that field; fields: {listed(known)}"
+                )
+
     def get(self, record: Mapping, ours: str, names: Sequence[str], kind: type | None = None) -> Any:
         """Return a field by the name that `--map` gives for `ours`, or by the first of `names` it has."""
         return _first(record, (self.fields[ours],) if ours in self.fields else names, kind)
@@ -72,7 +84,7 @@ def entities(record: Row, where: str, reading: Reading) -> Row | None:
     if opened is None:
         return None
     if opened.marks is None and not reading.test:
-        reading.dropped["record without labels"].append(where)
+        reading.dropped[BARE].append(where)
         return None
     found = [(located(opened.text, mark, where, reading), _kind(mark)) for mark in opened.marks or ()]
     spans = [(*place, kind) for place, kind in found if place and kind]
@@ -123,7 +135,7 @@ def posts(record: Row, where: str, reading: Reading) -> Row | None:
     elif value is not None:
         row["techniques"] = _names(value, reading.joint, where)
     elif not reading.test:
-        reading.dropped["record without labels"].append(where)
+        reading.dropped[BARE].append(where)
         return None
     for name in ("lang", "trigger_words"):
         if (value := reading.get(record, name, (name,))) not in (None, ""):
@@ -169,7 +181,8 @@ def located(text: str, mark: Row, where: str, reading: Reading) -> tuple[int, in
         number = text.count(word) if word else 0
         if number == 1:
             return text.index(word), text.index(word) + len(word)
-        reading.dropped[f"entity without offsets whose word occurs {number} times"].append(where)
+        occurs = "occurs more than once" if number else "does not occur"
+        reading.dropped[f"entity without offsets whose word {occurs}"].append(where)
         return None
     exclusive, inclusive = (start, end), (start, end + 1)
     usual, other = (inclusive, exclusive) if "end_idx" in mark else (exclusive, inclusive)

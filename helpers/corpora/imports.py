@@ -27,6 +27,11 @@ MAPPED = ("text", "label", "id", "title", "lang", "trigger_words", "subject", "o
 TABLES = {".csv": files.read_csv, ".tsv": files.read_tsv, ".txt": files.read_tsv}
 READERS = {**files.READERS, **TABLES}
 SHOWN = 20  # labels
+NAMELESS = {  # what is missing where all records of a file are, and how to name it
+    "entities": ("no record has labels under a known name", "label=<field>"),
+    "relations": ("no record has a subject and an object, or relations", "subject=<field> object=<field>"),
+    "multilabel": ("no record has labels under a known name", "label=<field>"),
+}
 UNDIVIDED = {
     "entities": "the loaders hold out a fifth of the sentences",
     "relations": "the loaders hold out a fifth of the rows, by sentence and entity pair",
@@ -198,6 +203,7 @@ def _rows(path: Path, task: str, reading: Reading) -> list[Row]:
     if task == "entities" and path.is_file() and path.suffix not in files.READERS:
         return _columns(path, reading)
     records = _records(path, task, reading.fields)
+    reading.check(records, path.name)
     if task == "multilabel":
         reading.flags = foreign.flag_columns(records, reading.fields)
         reading.joint = "" if reading.flags else foreign.joint_of(records, reading)
@@ -209,6 +215,10 @@ def _rows(path: Path, task: str, reading: Reading) -> list[Row]:
         key = reading.get(record, "id", ("guid", "id", "ID", "doc_id"))
         own = {} if key is None else {"id": str(key)}
         rows += [row | own for row in _read_record(record, f"{path.name}, record {number}", task, reading)]
+    if not rows and records and task in NAMELESS and not set(reading.dropped) - {foreign.BARE}:
+        missing, named = NAMELESS[task]
+        fields = files.listed(records[0])
+        raise ValueError(f"{path.name}: {missing}; fields: {fields}. Name them: --map {named}")
     return rows
 
 
@@ -274,6 +284,8 @@ def _placed(rows: dict[str, list[Row]], task: str, said: list[str]) -> dict[str,
         known = [row for split in ("train", "") for row in parts.pop(split, ())]
         parts["train" if task == "multilabel" else "all"] = known
         said.append(f"No file is named after dev: {UNDIVIDED[task]}.")
+    elif "dev" in parts and not {"train", ""} & set(parts):
+        said.append("No file is named after train, which notebooks need; write train=FILE.")
     if "" in parts:
         raise ValueError("some files are named after a split and some are not; write train=FILE, dev=FILE")
     order = ("train", "all", "dev", "test")
@@ -291,16 +303,23 @@ def _numbered(rows: list[Row], split: str, task: str) -> list[Row]:
 def _schema(rows: Mapping[str, list[Row]], task: str, flags: list[str], none: str) -> schemas.Schema:
     found = {label for part in rows.values() for label in _labels(part, task)}
     if task == "entities":
-        return schemas.Schema(ordered(found, TAG_TYPES))
+        return schemas.Schema(_in_order(found, TAG_TYPES))
     if task == "multilabel":
-        own = ordered(found | set(flags), TECHNIQUES)
+        own = _in_order(found | set(flags), TECHNIQUES)
         return schemas.Schema(own if own == TECHNIQUES or not flags else tuple(flags))
     if task == "relations":
         types = {
             row[f"{role}_entity"]["type"] for part in rows.values() for row in part for role in foreign.ROLES
         }
-        return schemas.of_relations(ordered(found, RELATIONS), ordered(types, ENTITY_TYPES), none=none)
+        return schemas.of_relations(_in_order(found, RELATIONS), ordered(types, ENTITY_TYPES), none=none)
     return schemas.Schema(())
+
+
+def _in_order(found: set[str], official: tuple[str, ...]) -> tuple[str, ...]:
+    """Return labels as `ordered` does, but numbers by their size."""
+    if found and all(name.isdecimal() for name in found):
+        return tuple(sorted(found, key=lambda name: (int(name), name)))
+    return ordered(found, official)
 
 
 def _labels(rows: Sequence[Row], task: str) -> Iterator[str]:

@@ -29,7 +29,9 @@ from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TAG_TYPES, TECHNIQUE
 FILE = "labels.yaml"
 NONE = RELATIONS[0]
 TYPE_IN_TEXT = re.compile(r"""["']type["']\s*:\s*["']([^"']+)""")
-NONE_WORDS = {"norelation", "none", "other", "na", "nota", "null", "관계없음", "무관", "해당없음"}
+NONE_WORDS = {"norelation", "norel", "none", "other", "na", "nota", "null", "unknown", "unrelated"} | {
+    "관계없음", "무관", "없음", "해당없음",
+}  # fmt: skip
 
 
 class Schema(NamedTuple):
@@ -142,7 +144,7 @@ def _none(labels: Sequence[str]) -> tuple[str, str]:
         return NONE, ""
     return NONE, (
         f"No label means that there is no relation: {NONE} is added as one without rows (50 in AUPRC). "
-        f"If there is one, write `none: <label>` in {FILE} beside the data."
+        f"If there is one, write `none: <label>` in {FILE} beside the data; --map none=<label> imports it so."
     )
 
 

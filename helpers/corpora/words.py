@@ -151,8 +151,9 @@ def _columns(blocks: list[list[tuple[int, list[str]]]], width: int, path: Path) 
 
 def _tag_column(columns: list[list[str]], path: Path) -> int:
     for i in range(len(columns), 0, -1):
-        below = columns[i - 1][1:]  # the first line may be a header
-        if all(map(is_tag, below)) and not set(below) <= OUTSIDE:
+        column = columns[i - 1]
+        cells = column if is_tag(column[0]) else column[1:]  # the first line may be a header
+        if all(map(is_tag, cells)) and not set(cells) <= OUTSIDE:
             return i
     other = next((cell for cell in columns[-1][1:] if not is_tag(cell)), "only O")
     raise ValueError(

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 CONFIGS = ("RelationConfig", "TaggerConfig", "NGrams", "Network", "MaskedLMConfig")
 CALLED = ("configured", "sized", "cells")  # functions that look at parameters only
-TRAIN = ("train", "sweep", "score_posts", "score_characters", "keep_network", "evaluate")
+TRAIN = ("train", "sweep", "score_posts", "score_characters", "evaluate")
 SILENT = ("helpers.display", "helpers.corpora", "helpers.statistics", "helpers.declarations")
 
 
@@ -175,10 +175,9 @@ class _Recorder:
             "helpers.sweeps.sweep": self._sweep,
             "helpers.multilabel.results.score_posts": self._score_posts,
             "helpers.multilabel.results.score_characters": self._score_characters,
-            "helpers.prediction.posts.keep_network": self._keep_network,
             "helpers.multilabel.folds.assign": lambda labels, **how: ("draw", *sorted(how.items())),
-            "helpers.pretrained.encoders": lambda data, names, *_, **__: {n: _made(n) for n in names},
-            "helpers.pretrained.encoder": lambda data, name, *_, **__: _made(name),
+            "helpers.pretrained.encoders": lambda data, names, how, **_: {n: _made(n, how) for n in names},
+            "helpers.pretrained.encoder": lambda data, name, how, **_: _made(name, how),
             "helpers.coreference.evaluation.list_checkpoints": _list_checkpoints,
             "helpers.coreference.evaluation.evaluate": lambda table, **_: (table, table),
             "helpers.coreference.evaluation.choose": _choose,
@@ -216,10 +215,6 @@ class _Recorder:
                 self.runs.append(Run("techniques", "score_left_out", model, (assigned, tuple(folds), seed)))
         return Unknown("scores")
 
-    def _keep_network(self, name: str, network, posts, assigned, **_: Any) -> Unknown:
-        kept = {name: dataclasses.replace(network, keep_model=True)}
-        return self._score_posts(kept, posts, assigned, left_out=[(0, 1)])
-
     def _score_characters(self, taggers, posts, assigned, *, without, seed: int = 0) -> Unknown:
         part = (assigned, tuple(without), seed)
         self.runs += [Run("trigger-spans", "tag_left_out", one, part) for one in taggers.values()]
@@ -242,10 +237,11 @@ class _Settings:
         return hash(self._key())
 
 
-def _made(tokenizer: str):
+def _made(tokenizer: str, settings: Mapping[str, Any]):
     from helpers.pretrained import NAME, Encoder
 
-    return Encoder(f"{NAME} {tokenizer}", {})
+    name = f"{NAME} {tokenizer}"
+    return Encoder(name, {}, tuple(f"{name}, snapshot {k + 1}" for k in range(settings.get("snapshots", 0))))
 
 
 def _list_checkpoints(bases, runs):

@@ -61,9 +61,13 @@ def read(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -
 def _relation(run: Run, values: Mapping[str, Any]) -> Training:
     config, sweep = run.config, run.sweep
     facts = FACTS["data"]["relations"]
-    asked = values["train_rows" if sweep == "02-final" else "comparison_rows"] if "02" in sweep else None
-    labelled = (values["train_rows"] if asked is None else asked) or facts["train"]
-    valid, dev = round(labelled * VALID_SHARE), values["dev_rows"] or facts["dev"]
+    if sweep == "06-reading":
+        asked, scored = values["fine_tuning"]["rows"], 2000
+    else:
+        compared = sweep in ("02-tokenizers", "02-grid", "02-legacy")
+        asked, scored = values["comparison_rows" if compared else "train_rows"], values["dev_rows"]
+    labelled, dev = asked or facts["train"], scored or facts["dev"]
+    valid = round(labelled * VALID_SHARE)
     return Training(
         sweep=sweep, task="relations", model=config.model, length=min(config.max_length, facts["longest"]),
         tokens=min(config.max_length, facts["tokens"]), rows=labelled - valid,
@@ -101,8 +105,8 @@ def _network(run: Run, values: Mapping[str, Any]) -> Training:
         length=min(config.max_tokens, facts["longest"]), tokens=min(config.max_tokens, facts["tokens"]),
         rows=(posts - left_out) * pieces, scored=left_out * pieces, batch=config.batch_rows,
         accumulate=config.accumulate, epochs=config.epochs, recompute=config.recompute or config.four_bit,
-        lora_rank=config.lora_rank, four_bit=config.four_bit, size=_size(config, config.vocabulary),
-        phase=str(run.part[0]),
+        lora_rank=config.lora_rank, four_bit=config.four_bit, checkpoints=int(config.keep_model),
+        size=_size(config, config.vocabulary), phase=str(run.part[0]),
     )  # fmt: skip
 
 

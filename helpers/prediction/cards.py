@@ -26,10 +26,10 @@ class Card:
     scored_on: str  # which rows the figures are of
     metric: str
     level: Interval  # of models trained alike, over rows and seeds
-    seeds: Sequence[int]
+    seeds: Sequence[int]  # of all these models; the verdict is theirs, too
     notebook: str
     verdict: str
-    own: float = math.nan  # the score of this very model
+    own: float = math.nan  # the score of this very model: set by what keeps it
 
     def text(self, recipe: Recipe, *, name: str) -> str:
         """Return the card: Markdown with the header that the hub reads."""

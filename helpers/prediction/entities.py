@@ -1,6 +1,6 @@
 """Keep an entity tagger with its recipe, from a run of `entities.experiment`."""
 
-from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,37 +12,14 @@ from helpers.entities.voting import fit_temperature
 from helpers.prediction import folders
 from helpers.prediction.cards import Card
 from helpers.prediction.recipes import Recipe
-from helpers.statistics import Interval
 
 
-def keep(
-    name: str,
-    run: str | Path,
-    encoding: Encoding,
-    parts: Mapping[str, Part],
-    *,
-    notebook: str,
-    data: str,
-    level: Interval,
-    seeds: Sequence[int],
-    verdict: str,
-) -> dict[str, Any]:
-    """Keep the SWA weights of a run; `level` and `verdict` are of taggers trained alike, with all `seeds`."""
-    dev = parts["dev"]
+def keep(name: str, run: str | Path, encoding: Encoding, dev: Part, *, card: Card) -> dict[str, Any]:
+    """Keep the SWA weights of a run, scored on dev."""
     with np.load(Path(run) / "predictions.npz", allow_pickle=False) as arrays:
         tags = dev.gold._replace(ids=arrays["dev_swa"])
-    card = Card(
-        notebook=notebook,
-        data=data,
-        trained_on=len(parts["train"].sentences),
-        scored_on=f"{len(dev.sentences):,} dev sentences",
-        metric="entity F1",
-        own=score_tags(tags, dev).figures()["entity F1"],
-        level=level,
-        seeds=seeds,
-        verdict=verdict,
-    )
-    return folders.keep(name, run, recipe(run, encoding), card)
+    own = score_tags(tags, dev).figures()["entity F1"]
+    return folders.keep(name, run, recipe(run, encoding), replace(card, own=own))
 
 
 def recipe(run: str | Path, encoding: Encoding) -> Recipe:

@@ -33,6 +33,8 @@ class Member(NamedTuple):
 
 def keep(name: str, run: str | Path, recipe: Recipe, card: Card) -> dict[str, Any]:
     """Keep the model of a run beside the notebook's record; return a row to show and to record."""
+    if not (Path(run) / "model").is_dir():
+        raise ValueError(f"the run {run} kept no model; train it with keep_model=True")
     slug = re.sub(r"[^\w.-]+", "-", name).strip("-")
     target = records.folder(card.notebook) / "models" / slug
     shutil.rmtree(target, ignore_errors=True)

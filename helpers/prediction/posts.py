@@ -27,8 +27,8 @@ APART = (0, 1)  # folds that a kept network has not seen: its score is from the 
 def keep_network(
     name: str, network: Network, posts: Posts, assigned: NDArray, *, rule: Callable, card: Card
 ) -> dict[str, Any]:
-    """Train a network with the first seed of the card, unless that is done, and keep it."""
-    network, seed = replace(network, keep_model=True), card.seeds[0]
+    """Keep the run of a network with the first seed of the card; a sweep that is done is not run again."""
+    seed = card.seeds[0]
     scores = results.score_posts({name: network}, posts, assigned, left_out=[APART], seed=seed)[name][APART]
     (run,) = results.label_runs([(network, APART, seed)], posts, assigned)
     test, tuning = (assigned == fold for fold in APART)
@@ -41,8 +41,7 @@ def keep_tagger(
     name: str, network: Network, posts: Posts, assigned: NDArray, *, card: Card
 ) -> dict[str, Any]:
     """Do the same with a tagger of trigger spans."""
-    network, seed = replace(network, keep_model=True), card.seeds[0]
-    (run,) = results.span_runs([(network, APART, seed)], posts, assigned)
+    (run,) = results.span_runs([(network, APART, card.seeds[0])], posts, assigned)
     scores = np.load(run / "characters.npy", allow_pickle=False)
     post, trigger = characters(posts.texts, posts.spans, np.flatnonzero(np.isin(assigned, APART)))
     test, tuning = (assigned[post] == fold for fold in APART)

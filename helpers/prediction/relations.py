@@ -1,6 +1,6 @@
 """Keep a relation classifier with its recipe, from a run of `relations.experiment`."""
 
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,34 +15,13 @@ from helpers.prediction.recipes import Recipe
 from helpers.relations import markers
 from helpers.relations.experiment import RelationConfig, Splits, load_logits
 from helpers.relations.scores import micro_f1
-from helpers.statistics import Interval
 
 
-def keep(
-    run: str | Path,
-    config: RelationConfig,
-    splits: Splits,
-    *,
-    notebook: str,
-    data: str,
-    level: Interval,
-    seeds: Sequence[int],
-    verdict: str,
-) -> dict[str, Any]:
-    """Keep the model of a run; `level` and `verdict` are of models trained alike, with all `seeds`."""
-    gold = splits.dev["label"][:]
-    card = Card(
-        notebook=notebook,
-        data=data,
-        trained_on=len(splits.train),
-        scored_on=f"{len(gold):,} dev rows",
-        metric="micro-F1",
-        own=micro_f1(gold, load_logits(run).argmax(axis=1)),
-        level=level,
-        seeds=seeds,
-        verdict=verdict,
-    )
-    return folders.keep("relations", run, recipe(run, config, splits, data=data), card)
+def keep(name: str, run: str | Path, config: RelationConfig, splits: Splits, *, card: Card) -> dict[str, Any]:
+    """Keep the model of a run, scored on dev."""
+    own = micro_f1(splits.dev["label"][:], load_logits(run).argmax(axis=1))
+    reading = recipe(run, config, splits, data=card.data)
+    return folders.keep(name, run, reading, replace(card, own=own))
 
 
 def recipe(run: str | Path, config: RelationConfig, splits: Splits, *, data: str) -> Recipe:

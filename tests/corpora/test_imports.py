@@ -119,6 +119,19 @@ def test_columns_by_number_a_header_and_characters(tmp_path):
     assert spans(tmp_path / "b", "all") == [("하람 #", [(0, 2, "PS")])]
 
 
+def test_a_file_whose_first_line_alone_is_in_an_entity(tmp_path):
+    (tmp_path / "train.tsv").write_text("김하람\tB-인물\n갔다\tO\n")
+    (tmp_path / "dev.tsv").write_text("word\ttag\n김하람\tB-인물\n갔다\tO\n")
+    out = imported(tmp_path, tmp_path / "train.tsv", tmp_path / "dev.tsv")
+    assert [spans(out, split) for split in ("train", "dev")] == [[("김하람 갔다", [(0, 3, "인물")])]] * 2
+
+
+def test_a_label_studio_export_without_annotations_by_its_field(tmp_path):
+    marks = [{"start": a, "end": b, "text": TEXT[a:b], "labels": [kind]} for a, b, kind in SPANS]
+    path = write_json(tmp_path / "min_train.json", [{"id": 1, "text": TEXT, "ner": marks}])
+    assert spans(imported(tmp_path, path, fields=["label=ner"]), "all") == [(TEXT, SPANS)]
+
+
 def test_morphemes_of_a_word_are_glued(tmp_path):
     rows = [
         "; 김하람은 갔다.",
@@ -232,21 +245,22 @@ def test_tags_of_words_survive_the_round_trip(tmp_path_factory, words, scheme):
 def test_what_is_mended_and_left_out_is_said(tmp_path, capsys):
     rows = [
         {"text": "가나다라 마", "label": [[0, 2, "A"], [1, 2, "B"], [3, 5, "A"], [2, 9, "A"], [2, 2, "B"]]},
-        {"text": "가나가", "entities": [{"text": "가", "label": "A"}, {"text": "나", "label": "B"}]},
+        {"text": "가나가하하하", "entities": [{"text": word, "label": "B"} for word in "가나하호"]},
         {"text": "  "},
         {"text": "다", "spans": [], "answer": "reject"},
         {"text": "라마", "label": [{"start": 5, "end": 6, "text": "마", "labels": ["A"]}]},
     ]
     out = imported(tmp_path, write_lines(tmp_path / "x.jsonl", rows))
     assert spans(out, "all") == [
-        ("가나다라 마", [(0, 2, "A"), (3, 4, "A")]), ("가나가", [(1, 2, "B")]), ("라마", [(1, 2, "A")]),
+        ("가나다라 마", [(0, 2, "A"), (3, 4, "A")]), ("가나가하하하", [(1, 2, "B")]), ("라마", [(1, 2, "A")]),
     ]  # fmt: skip
     said = capsys.readouterr().out
     for line in (
         "repaired 1 × entity with spaces at its ends (x.jsonl, record 1)",
         "dropped 1 × entity inside or across a longer one (x.jsonl, record 1)",
         "dropped 2 × entity that is empty or outside its text",
-        "dropped 1 × entity without offsets whose word occurs 2 times (x.jsonl, record 2)",
+        "dropped 2 × entity without offsets whose word occurs more than once (x.jsonl, record 2;",
+        "dropped 1 × entity without offsets whose word does not occur (x.jsonl, record 2)",
         "dropped 1 × record without text (x.jsonl, record 3)",
         "dropped 1 × record with the answer 'reject'",
         "repaired 1 × offset beside its word (x.jsonl, record 5)",
@@ -420,6 +434,19 @@ class TestPosts:
         assert train["techniques"][:] == [["0", "2"], ["1"]]
         assert dev["content"][:] == ["싸고, 좋다"] and dev["techniques"][:] == [["1", "2"]]
 
+    def test_numbers_are_ordered_by_size(self, tmp_path):
+        rows = [{"text": "글", "label": ["10", "2"]}, {"text": "말", "label": ["0"]}]
+        out = imported(tmp_path, write_lines(tmp_path / "x_train.jsonl", rows), task="multilabel")
+        assert self.load(out)[2] == ["0", "2", "10"]
+
+    @pytest.mark.parametrize("fields", [["text=2", "id=0"], ["text=2", "label=4"], ["text=2", "lang=언어"]])
+    def test_a_field_that_is_not_there_is_refused(self, tmp_path, capsys, fields):
+        (tmp_path / "train.tsv").write_text("7\t값이 싸다\t0,2\n")
+        out = tmp_path / "out"
+        assert run(tmp_path / "train.tsv", "--task", "multilabel", "--to", out, "--map", *fields) == 2
+        said = capsys.readouterr().err
+        assert f"train.tsv: --map {fields[1]}, but no record has that field; fields: 1, 2, 3" in said
+
     def test_doccano_label_studio_and_spacy(self, tmp_path):
         choices = {"type": "choices", "value": {"choices": ["지역", "연령"]}}
         records = {
@@ -437,6 +464,12 @@ class TestPosts:
         out = imported(tmp_path, write_lines(tmp_path / "x.jsonl", [row]), task="multilabel")
         loaded = corpora.load_techniques(out, "train")
         assert (loaded["lang"][:], loaded["trigger_words"][:]) == (["ko"], [[[0, 1]]])
+
+
+def test_dev_without_train_is_said(tmp_path, capsys):
+    (tmp_path / "my_val.tsv").write_text("text\tlabel\n글\ta\n")
+    imported(tmp_path, tmp_path / "my_val.tsv", task="multilabel")
+    assert "No file is named after train, which notebooks need; write train=FILE." in capsys.readouterr().out
 
 
 def test_documents(tmp_path):
@@ -496,7 +529,24 @@ def test_the_split_is_in_the_name(name, split):
         ("x.csv", "", "multilabel", "no rows for multilabel"),
         ("x.tsv", "text\tlabel\n글\n", "multilabel", "line 2: expected 2 cells (text, label), got 1"),
         ("x.csv", "text,label\n글,[a\n", "multilabel", "record 1: expected a list, got the text"),
-        ("x.jsonl", '{"text": "글"}\n', "relations", "no rows for relations"),
+        (
+            "x.jsonl",
+            '{"text": "글", "갑": "가"}\n',
+            "relations",
+            "no record has a subject and an object, or relations; fields: text, 갑. Name them: --map sub",
+        ),
+        (
+            "x.csv",
+            "text,topic\n글,a\n",
+            "multilabel",
+            "x.csv: no record has labels under a known name; fields: text, topic. Name them: --map label=",
+        ),
+        (
+            "x.json",
+            '[{"text": "글", "ner": []}]',
+            "entities",
+            "x.json: no record has labels under a known name; fields: text, ner. Name them: --map label=",
+        ),
         ("x.csv", "text,subject,object\n글,{a,b\n", "relations", "record 1, subject: expected a dict"),
     ],
 )

@@ -61,6 +61,11 @@ class TestRelations:
         assert names(train)[0] == "no_relation" and 0 not in train["label"][:]
         assert "is added as one without rows" in capsys.readouterr().out
 
+    @pytest.mark.parametrize("none", ["unknown", "Unrelated", "없음", "No-Rel"])
+    def test_what_is_usually_called_none_is_guessed_and_said(self, tmp_path, capsys, none):
+        train = corpora.load_relations(own_relations(tmp_path, train=(none, "소속")), "train")
+        assert train["label"][:] == [0, 2] and f"The label {none!r} is read" in capsys.readouterr().out
+
     def test_two_labels_that_could_mean_none_are_a_question(self, tmp_path):
         folder = own_relations(tmp_path, train=("none", "Other", "소속"))
         refused("'Other' and 'none' could both mean.*labels.yaml", corpora.load_relations, folder, "train")

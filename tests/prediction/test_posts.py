@@ -33,7 +33,7 @@ def test_what_is_kept_scores_on_fold_0_what_its_folder_scores(tmp_path, monkeypa
     monkeypatch.setenv("NUNCHI_OUT", str(tmp_path))
     monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path / "cache"))
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
-    some, network = tiny(), replace(NETWORK, epochs=4, keep_model=False)
+    some, network = tiny(), replace(NETWORK, epochs=4)
     rule, about = partial(rules.hybrid, weight=0.5), card("macro-F1", 0.0)
     classes = posts.keep_network("encoder", network, some, ASSIGNED, rule=rule, card=about)
     spans = posts.keep_tagger(
