@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -116,7 +116,7 @@ def pair(first: Run, second: Run, words: messages.Words) -> dict[str, Any]:
 
 def _told(shown: dict[str, Any], words: messages.Words) -> dict[str, Any]:
     """Say the notebook's own words in the language of the page, and what each effect is compared with."""
-    told = str
+    told: Callable[[str], str] = str
     if words.language != "en":
         told = translations.load(records.ROOT / "notebooks" / words.language, shown["name"]).phrases
     for row in [*shown["rows"], *shown["decisions"], *shown["alone"]]:

@@ -197,9 +197,10 @@ def scatter(frame: pd.DataFrame, ax, *, x: str, y: str, label: str | None = None
 
 def _label_ends(ax, ends: Sequence[tuple[float, float, str]]) -> None:
     """Write names beside the ends of lines, a line of text apart even where two ends are the same."""
-    look = {"textcoords": "offset points", "color": INK, "va": "center", "fontsize": 10}
+    look = {"color": INK, "va": "center", "fontsize": 10}
     for place, (x, y, name) in enumerate(sorted(ends, key=lambda end: end[1])):
-        ax.annotate(name, (x, y), xytext=(8, 11 * (place - (len(ends) - 1) / 2)), **look)
+        apart = 11 * (place - (len(ends) - 1) / 2)
+        ax.annotate(name, (x, y), xytext=(8, apart), textcoords="offset points", **look)
 
 
 def _note(ax, text: str) -> None:
