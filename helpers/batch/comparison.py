@@ -122,8 +122,8 @@ def _told(shown: dict[str, Any], words: messages.Words) -> dict[str, Any]:
     for row in [*shown["rows"], *shown["decisions"], *shown["alone"]]:
         row["name"], than = told(row["name"]), told(row.get("than", ""))
         row["against"] = summary.against(row["name"], than, words)
-    question, verdicts = told(shown["question"]), [told(verdict) for verdict in shown["verdicts"]]
-    return {**shown, "question": question, "verdicts": verdicts}
+    verdicts = [notation.minus(told(verdict)) for verdict in shown["verdicts"]]
+    return {**shown, "question": told(shown["question"]), "verdicts": verdicts}
 
 
 def change(

@@ -460,7 +460,7 @@ def test_the_error_is_the_first_thing_in_a_failed_report(offline, tiny):
     text = shown(offline)
     assert text.index("no such column: 단어 <b>bold</b>") < text.index("The second code cell raises.")
     box = offline.find_element("css selector", ".failure")
-    assert box.location["y"] < 600 and "raise ValueError" in box.text
+    assert box.location["y"] < 200 and "raise ValueError" in box.text
     box.find_element("css selector", "summary").click()
     assert "ValueError" in box.find_element("css selector", "pre").text
 

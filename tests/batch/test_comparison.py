@@ -137,6 +137,19 @@ def test_a_suite_is_compared_notebook_by_notebook_and_a_record_with_a_run(tmp_pa
     assert "변화 확인 안 됨" in text and "짝짓지 않음" in text and '<html lang="ko">' in text
 
 
+def test_a_page_in_korean_says_verdicts_and_names_in_korean_with_minus_signs(tmp_path, monkeypatch):
+    verdict = "Averaging: SWA against last weights is undecided: -0.4 [-1.1, +0.2]. Ensemble of 2: a beats b."
+    for name in ("a", "b"):
+        folder = put(tmp_path / name / "04_ner_swa_ensemble", hits(1), hits(2), monkeypatch, keep=False)
+        record = json.loads((folder / "metrics.json").read_text())
+        record["headline"][0]["name"] = "SWA − last weights"
+        (folder / "metrics.json").write_text(json.dumps(record | {"verdict": verdict}))
+        run = json.loads((folder / "run.json").read_text())
+        (folder / "run.json").write_text(json.dumps(run | {"notebook": "04_ner_swa_ensemble"}))
+    text = comparison.write(tmp_path / "a", tmp_path / "b", language="ko").read_text()
+    assert "SWA − 마지막 가중치" in text and "−0.4 [−1.1, +0.2]" in text and "undecided: " not in text
+
+
 def test_there_must_be_something_to_compare(tmp_path, monkeypatch):
     put(tmp_path / "one" / "03", hits(1), hits(2), monkeypatch, keep=False)
     put(tmp_path / "one" / "04", hits(1), hits(2), monkeypatch, keep=False)
