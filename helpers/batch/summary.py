@@ -68,10 +68,9 @@ def shown(
     decision = row.get("decision", "")
     value, interval = figures(row, words, points=points and bool(decision))
     name, than = row["name"], row.get("than", "")
-    said = than in name or COMPARES.search(name)
     return {
         "name": name,
-        "against": "" if said else words("against", than=than),
+        "against": against(name, than, words),
         "decision": decision,
         "word": words.known(decision),
         "shape": messages.SHAPES.get(decision, ""),
@@ -79,6 +78,11 @@ def shown(
         "interval": interval,
         "plot": plot(row, scale) if scale and row["low"] is not None else "",
     }
+
+
+def against(name: str, than: str, words: messages.Words) -> str:
+    """Return what an effect is compared with, unless its name says so."""
+    return "" if than in name or COMPARES.search(name) else words("against", than=than)
 
 
 def figures(row: Row, words: messages.Words, *, points: bool = False) -> tuple[str, str]:
@@ -167,8 +171,14 @@ def _ticks(scale: tuple[float, float] | None) -> list[tuple[str, str]]:
     """Return two to five round numbers of a scale, each with its place in percent."""
     if scale is None:
         return []
-    low, high = scale
-    rough = (high - low) / 5
+    for parts in (5, 10):  # finer where only one number would be inside
+        if len(ticks := _round(*scale, parts)) > 1:
+            break
+    return ticks
+
+
+def _round(low: float, high: float, parts: int) -> list[tuple[str, str]]:
+    rough = (high - low) / parts
     power = 10 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
     digits = max(0, -math.floor(math.log10(step)))

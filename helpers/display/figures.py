@@ -196,16 +196,11 @@ def scatter(frame: pd.DataFrame, ax, *, x: str, y: str, label: str | None = None
 
 
 def _label_ends(ax, ends: Sequence[tuple[float, float, str]]) -> None:
-    """Write names beside the ends of lines; where two are close, the upper moves up, the lower down."""
-    room = 0.09 * (ax.get_ylim()[1] - ax.get_ylim()[0])  # about a line of text
-    at = sorted(ends, key=lambda end: end[1])
-    for place, (x, y, name) in enumerate(at):
-        above = place + 1 < len(at) and at[place + 1][1] - y < room
-        below = place > 0 and y - at[place - 1][1] < room
-        look = {"color": INK, "va": "center", "fontsize": 10}
-        ax.annotate(
-            name, (x, y), xytext=(8, 5 * int(below) - 5 * int(above)), textcoords="offset points", **look
-        )
+    """Write names beside the ends of lines, a line of text apart even where two ends are the same."""
+    look = {"color": INK, "va": "center", "fontsize": 10}
+    for place, (x, y, name) in enumerate(sorted(ends, key=lambda end: end[1])):
+        apart = 11 * (place - (len(ends) - 1) / 2)
+        ax.annotate(name, (x, y), xytext=(8, apart), textcoords="offset points", **look)
 
 
 def _note(ax, text: str) -> None:

@@ -18,10 +18,11 @@ from helpers.statistics import ROLES, Interval
 P_VALUES = ("p", "holm", "p, Holm")  # columns that hold p-values
 SIGNED = ("difference",)  # columns whose numbers carry their sign
 DECISIONS = (*notation.SHAPES, *ROLES)
-# In JupyterLab, whose tables align everything to the right; a report has its own style and drops this one.
+# In JupyterLab, which aligns tables to the right by a rule of two classes, hence three; a report drops this.
+OWN = ".nunchi.nunchi.nunchi"
 LOOK = (
-    "<style scoped>.nunchi :is(th, td, caption) {text-align: left} .nunchi .best {font-weight: bold} "
-    ".nunchi .number {text-align: right; white-space: nowrap}</style>"
+    f"<style scoped>{OWN} :is(th, td, caption) {{text-align: left}} {OWN} .best {{font-weight: bold}} "
+    f"{OWN} .number {{text-align: right; white-space: nowrap}}</style>"
 )
 
 
@@ -185,7 +186,8 @@ def _cell(value: Any, digits: int, signed: bool) -> str:
 
 def _kind(column: pd.Series | pd.Index) -> str:
     """Return the class of a column's cells: number, decision, or nothing for text."""
-    if column.name == "decision" and {value for value in column if isinstance(value, str)} <= set(DECISIONS):
+    known = {*DECISIONS, notation.NOTHING}
+    if column.name == "decision" and {value for value in column if isinstance(value, str)} <= known:
         return "decision"
     return "" if any(isinstance(value, str | bool) for value in column) else "number"
 

@@ -177,8 +177,8 @@ class _Recorder:
             "helpers.multilabel.results.score_characters": self._score_characters,
             "helpers.multilabel.folds.assign": lambda labels, **how: ("draw", *sorted(how.items())),
             "helpers.pretrained.encoders": self._encoders,
-            "helpers.pretrained.encoder": lambda data, name, how, **texts: self._encoders(
-                data, [name], how, **texts
+            "helpers.pretrained.encoder": lambda data, name, how, **text: self._encoders(
+                data, [name], how, **text
             )[name],
             "helpers.coreference.evaluation.list_checkpoints": _list_checkpoints,
             "helpers.coreference.evaluation.evaluate": lambda table, **_: (table, table),
@@ -203,17 +203,15 @@ class _Recorder:
         self.runs += [Run(name, "train_and_score", config, (splits,)) for config in configs]
         return Unknown(name)
 
-    def _encoders(
-        self, data: str, names: Sequence[str], settings: Mapping[str, Any], *, texts: Any = None, **_: Any
-    ):
+    def _encoders(self, data: str, names: Sequence[str], settings: Mapping[str, Any], **text: Any):
         from helpers.pretrained import NAME, Encoder, settings_of
 
-        own = {name: value for name, value in settings.items() if name not in ("sentences", "without")}
-        part = ("posts" if texts is not None else data, settings.get("sentences"))
+        own = {key: value for key, value in settings.items() if key not in ("sentences", "without")}
+        part = ("posts" if "texts" in text else data, settings.get("sentences"))
         self.runs += [Run(NAME, "pretrain", settings_of(name, own), part) for name in names]
-        kept = range(own.get("snapshots", 0))
+        on_the_way = [f"snapshot {number + 1}" for number in range(own.get("snapshots", 0))]
         return {
-            name: Encoder(f"{NAME} {name}", {}, tuple(f"{NAME} {name}, snapshot {k + 1}" for k in kept))
+            name: Encoder(f"{NAME} {name}", {}, tuple(f"{NAME} {name}, {one}" for one in on_the_way))
             for name in names
         }
 

@@ -136,11 +136,13 @@ def _pretrained(run: Run, values: Mapping[str, Any]) -> Training:
     """Return the pretraining of an encoder; its batches hold so many tokens, not rows."""
     config, (data, asked) = run.config, run.part
     facts = FACTS["data"]["texts"]
-    there = {"sample": SAMPLE_ROWS, "posts": values.get("rows") or FACTS["data"]["posts"]["train"]}
+    if data == "posts":  # 05: the texts of its training posts, all folds but two
+        facts, posts = FACTS["data"]["posts"], values["rows"] or FACTS["data"]["posts"]["train"]
+        asked = round(posts * (1 - 2 / values["fold_count"]))
     length = min(config.length, facts["characters" if config.span > 1 else "tokens"])
     return Training(
         sweep=run.sweep, task="masked", model=config.model, length=length, tokens=length,
-        rows=asked or there.get(data, facts["train"]), scored=0,
+        rows=asked or (SAMPLE_ROWS if data == "sample" else facts["train"]), scored=0,
         batch=max(1, config.batch_tokens // length), epochs=config.epochs, checkpoints=1 + config.snapshots,
         size=_size(config, config.vocabulary_size),
     )  # fmt: skip

@@ -98,6 +98,8 @@ def test_ticks_are_round_and_inside():
     assert [text for text, _ in group["ticks"]] == ["0", "10", "20"]
     (levels,) = groups(level("a", 83.4, 81.7, 85.1), level("b", 87.2, 85.3, 89.1))
     assert [text for text, _ in levels["ticks"]] == ["82", "84", "86", "88"], "one number makes no scale"
+    (alone,) = groups(level("a", 14.2, 10.1, 19.6))
+    assert [text for text, _ in alone["ticks"]] == ["12", "14", "16", "18"]
     assert all(4 <= float(at.rstrip("%")) <= 96 for _, at in group["ticks"])
 
 

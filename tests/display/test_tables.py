@@ -173,5 +173,7 @@ def test_a_decision_has_a_shape_beside_its_word():
     markup = tables.table(frame).to_html()
     assert '<td class="decision better"><span aria-hidden="true">▲ </span>better</td>' in markup
     assert '<td class="decision oracle">oracle</td>' in markup
+    gap = tables.table(frame.assign(decision=["better", "–", None])).to_html()
+    assert "▲" in gap and gap.count('<td class="decision">–</td>') == 2
     other = tables.table(frame.assign(decision="keep")).to_html()  # not one of ours: plain text
     assert "<td>keep</td>" in other
