@@ -193,13 +193,14 @@ def sums(costs: Sequence[Cost], *, gpus: int = 1) -> list[str]:
 
 
 def _by_card(costs: Sequence[Cost], gpus: int) -> str:
-    """Return the time by card; a card that cannot hold every run says how many it holds."""
+    """Return the time by card; a card that cannot hold every run says how many are left out."""
     said = []
     for card in FACTS["cards"]:
         on_it = [one for one in costs if one.fits(card)]
         missing = sum(one.runs for one in costs) - sum(one.runs for one in on_it)
-        less = f" without {missing:,} runs that do not fit" if missing else ""
-        said.append(f"{card} {duration(makespan(on_it, card=card, gpus=gpus))}{less}")
+        time = duration(makespan(on_it, card=card, gpus=gpus)) if on_it else "–"
+        less = f" without {missing:,} runs that do not fit" if missing and on_it else ""
+        said.append(f"{card} {time}{less}")
     return ", ".join(said)
 
 

@@ -76,6 +76,7 @@ def test_a_card_that_cannot_hold_a_run_gets_no_time_for_it(monkeypatch):
     assert "T4 4.8 h without 3 runs that do not fit, " in one_card and "A100 7.0 h, " in one_card
     assert "A100 4.0 h" in several  # two at a time, the longest first
     assert disk.startswith("disk: 4.0 GB kept, 2.0 GB while training")
+    assert "T4 –, L4 –, A100 6.0 h" in estimates.sums([large])[0]  # nothing fits the first two
     monkeypatch.setattr(estimates, "USABLE", 0)
     assert estimates.lines({training(): 1})[1].count("–") == len(estimates.FACTS["cards"])
 
