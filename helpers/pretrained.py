@@ -4,7 +4,7 @@ The text is all that the data source has without labels, less its dev sentences.
 text, settings and code, so whichever notebook needs it first makes it and the others find it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +13,8 @@ import numpy as np
 
 from helpers import sweeps
 from helpers.corpora.texts import SAMPLE_ROWS, dev_sentences, load_texts
-from helpers.learning.pretraining import PretrainingConfig, pretrain
-from helpers.statistics import estimate, ratio, share
+from helpers.learning.pretraining import PretrainingConfig, pretrain, rows
+from helpers.statistics import Interval, estimate, ratio, share
 
 NAME = "pretrained"  # what a notebook's parameter says
 FACTS = ("texts", "exact_copies", "near_copies", "tokens", "steps", "pseudo_perplexity", "masked_accuracy")
@@ -22,44 +22,65 @@ CHARACTERS = {"span": 3, "bigrams": 2**15}  # one masked character is told by it
 
 
 class Encoder(NamedTuple):
-    """A pretrained encoder: the folder to load, and what to show of it."""
+    """A pretrained encoder: the folder to load, what to show of it, and the models on the way to it."""
 
     folder: str
     facts: dict[str, Any]
+    snapshots: tuple[str, ...] = ()  # folders, the last is as far as `folder`
 
 
 def encoders(
-    data: str, tokenizers: Iterable[str], settings: Mapping[str, Any], *, dev: Iterable[str]
+    data: str,
+    tokenizers: Iterable[str],
+    settings: Mapping[str, Any],
+    *,
+    dev: Iterable[str],
+    texts: Sequence[str] | None = None,
 ) -> dict[str, Encoder]:
     """Pretrain one encoder for each tokenizer on the unlabelled text of `data`, or take it from the cache.
 
     A tokenizer is named as for `load_tokenizer`, with a size of its own behind it if need be: "train:bpe
-    4000". `settings` are fields of PretrainingConfig, alike for all, and `sentences`: how many texts to read,
-    drawn at random; by default all, and in the sample world SAMPLE_ROWS. Characters are masked in runs, and
-    pairs of them have embeddings of their own. All dev sentences of the source are taken out of the text; one
-    of `dev`, those of the caller, that would still be read is an error.
+    4000". `settings` are fields of PretrainingConfig, alike for all, and two about the text: `sentences`, how
+    many to read, drawn at random (by default all, in the sample world SAMPLE_ROWS), and `without`, the names
+    in `load_texts` of what to leave out. Characters are masked in runs, and pairs of them have embeddings of
+    their own. All dev sentences of the source are taken out of the text; one of `dev`, those of the caller,
+    that would still be read is an error. The caller's own `texts` are read instead of the source's, less
+    what repeats one of `dev`.
     """
-    own = dict(settings)
-    texts = _texts(data, own.pop("sentences", None))
-    unseen = dev_sentences(data)
-    if read := (set(dev) - set(unseen)) & set(texts):
-        raise ValueError(
-            f"{len(read)} dev sentences are in the text to pretrain on: use the seed of the suite"
-        )
+    own, unseen = dict(settings), list(dev)
+    if texts is None:
+        texts = _texts(data, own.pop("sentences", None), without=own.pop("without", ()))
+        unseen = dev_sentences(data)
+        if read := (set(dev) - set(unseen)) & set(texts):
+            raise ValueError(
+                f"{len(read)} dev sentences are in the text to pretrain on: use the seed of the suite"
+            )
     names = list(dict.fromkeys(tokenizers))
-    rows = sweeps.sweep(
+    made = sweeps.sweep(
         pretrain,
-        [asdict(_config(name, own)) for name in names],
+        [asdict(settings_of(name, own)) for name in names],
         name=NAME,
         shared={"texts": texts, "unseen": unseen},
         fingerprint=sweeps.fingerprint(texts, unseen),
     )
-    return {name: _encoder(name, row) for name, row in zip(names, rows.to_dict("records"), strict=True)}
+    return {name: _encoder(name, row) for name, row in zip(names, made.to_dict("records"), strict=True)}
 
 
-def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], *, dev: Iterable[str]) -> Encoder:
+def encoder(data: str, tokenizer: str, settings: Mapping[str, Any], **text: Any) -> Encoder:
     """Pretrain an encoder for one tokenizer: see `encoders`."""
-    return encoders(data, [tokenizer], settings, dev=dev)[tokenizer]
+    return encoders(data, [tokenizer], settings, **text)[tokenizer]
+
+
+def recovered(folder: str, texts: Iterable[str], *, length: int = 128) -> Interval:
+    """Return how many tokens of the texts a masked LM recovers: percent, one in eight hidden at a time."""
+    from helpers.learning.batching import Features
+    from helpers.learning.encoders import masked_lm
+    from helpers.learning.masked import recover
+    from helpers.text.tokenizers import load_tokenizer
+
+    tokenizer = load_tokenizer(folder)
+    found = recover(masked_lm(folder), Features(rows(tokenizer, texts, length=length)), tokenizer)
+    return share(found[:, [1, 2]]).scaled(100)
 
 
 def sized(tokenizer: str, *, size: int) -> tuple[str, int]:
@@ -70,14 +91,18 @@ def sized(tokenizer: str, *, size: int) -> tuple[str, int]:
     return name, int(own or size)
 
 
-def _config(tokenizer: str, settings: Mapping[str, Any]) -> PretrainingConfig:
+def settings_of(tokenizer: str, settings: Mapping[str, Any]) -> PretrainingConfig:
+    """Return how the encoder for one tokenizer is pretrained."""
     name, size = sized(tokenizer, size=settings.get("vocabulary_size", PretrainingConfig.vocabulary_size))
     kind = CHARACTERS if name.endswith("character") else {}
     return PretrainingConfig(**{"tokenizer": name, **kind, **settings, "vocabulary_size": size})
 
 
-def _texts(data: str, number: int | None) -> list[str]:
-    found = [text for some in load_texts(data, rows=number or SAMPLE_ROWS).values() for text in some]
+def _texts(data: str, number: int | None, *, without: Iterable[str]) -> list[str]:
+    read = load_texts(data, rows=number or SAMPLE_ROWS)
+    if strange := set(without) - set(read):
+        raise ValueError(f"pretraining without {sorted(strange)}: {data!r} has the texts {list(read)}")
+    found = [text for name, some in read.items() if name not in set(without) for text in some]
     if number is None or len(found) <= number:
         return found
     return [found[i] for i in np.sort(np.random.default_rng(0).permutation(len(found))[:number])]
@@ -88,4 +113,7 @@ def _encoder(tokenizer: str, row: Mapping[str, Any]) -> Encoder:
     facts = {"tokenizer": tokenizer} | {name: row[name] for name in FACTS}
     facts["pseudo_perplexity"] = estimate(found[:, [0, 2]], lambda sums: np.exp(ratio(sums))).interval()
     facts["masked_accuracy"] = share(found[:, [1, 2]]).scaled(100)
-    return Encoder(str(Path(row["folder"]) / "model"), facts)
+    snapshots = sorted(
+        Path(row["folder"]).glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1])
+    )
+    return Encoder(str(Path(row["folder"]) / "model"), facts, tuple(map(str, snapshots)))

@@ -75,7 +75,6 @@ RANGES = {
     "batch_tokens": Range(16, 1e8),
     "sentences": Range(100, 1e8),  # of the sample world, to pretrain on
     "attacks": Range(2, 1000),
-    "choices": Range(2, 1e6),
     "fold_count": Range(3, 1000),  # two are left out at a time
     "folds": Range(2, 1000),
     "decimals": Range(0, 12),
@@ -88,7 +87,7 @@ RANGES = {
 # Parameters whose keys have ranges.
 MAPPINGS = (
     "pretraining", "pretraining_of", "backbone", "ngrams", "encoder", "decoder", "tagger",
-    "decaying", "recipe",
+    "decaying", "recipe", "reading", "fine_tuning",
 )  # fmt: skip
 
 

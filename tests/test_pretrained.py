@@ -1,5 +1,8 @@
 """Encoders pretrained for a notebook: what they read, what they must not, and what another notebook finds."""
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from helpers import pretrained
@@ -53,15 +56,45 @@ def test_a_dev_sentence_that_would_be_read_is_an_error():
         pretrained.encoder("sample", "train:bpe", TINY, dev=[text])
 
 
+def test_a_callers_own_texts_are_read_less_what_repeats_dev():
+    texts = load_texts("sample", rows=60)["sample world"]
+    how = {name: value for name, value in TINY.items() if name != "sentences"}
+    one = pretrained.encoder("sample", "train:bpe", how, dev=texts[:3], texts=[*texts, *texts[:2]])
+    assert one.facts["exact_copies"] == 5 and one.facts["texts"] < len(texts) - 3
+
+
 def test_a_number_of_texts_is_drawn_from_a_folder(tmp_path):
     folder = tmp_path / "data" / "unlabelled"
     folder.mkdir(parents=True)
     lines = [f"{number}번 문장은 다른 문장과 다릅니다" for number in range(50)]
     (folder / "a.txt").write_text("\n".join(lines), encoding="utf-8")
-    drawn = pretrained._texts(str(tmp_path / "data"), 20)
+    read = partial(pretrained._texts, str(tmp_path / "data"), without=())
+    drawn = read(20)
     assert len(drawn) == len(set(drawn)) == 20 and set(drawn) < set(lines)
-    assert drawn == pretrained._texts(str(tmp_path / "data"), 20) != lines[:20]
-    assert pretrained._texts(str(tmp_path / "data"), None) == lines
+    assert drawn == read(20) != lines[:20]
+    assert read(None) == lines
+
+
+def test_texts_are_left_out_by_name(tmp_path):
+    folder = tmp_path / "unlabelled"
+    folder.mkdir()
+    for name in ("news", "reviews"):
+        (folder / f"{name}.txt").write_text(f"{name} 문장입니다", encoding="utf-8")
+    assert pretrained._texts(str(tmp_path), None, without=["reviews"]) == ["news 문장입니다"]
+    with pytest.raises(ValueError, match=r"without \['films'\].*has the texts \['news', 'reviews'\]"):
+        pretrained._texts(str(tmp_path), None, without=["films"])
+
+
+def test_the_models_on_the_way_are_named_in_their_order():
+    from helpers.learning.encoders import load_encoder
+
+    one = pretrained.encoder("sample", "train:bpe", TINY | {"batch_tokens": 64, "snapshots": 3}, dev=[])
+    steps = [int(Path(folder).name.removeprefix("checkpoint-")) for folder in one.snapshots]
+    assert len(steps) == 3 and steps == sorted(steps) and steps[-1] == one.facts["steps"] > 20
+    texts = load_texts("sample", rows=30)["sample world"]
+    assert pretrained.recovered(one.snapshots[-1], texts) == pretrained.recovered(one.folder, texts)
+    first, last = (load_encoder(folder).get_input_embeddings().weight for folder in one.snapshots[::2])
+    assert not first.equal(last)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from helpers import records
 from helpers.batch import plans, rendering, summary
-from helpers.display import messages, notation
+from helpers.display import messages, notation, translations
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,7 +53,7 @@ def write(first: Path, second: Path, *, out: Path | None = None, language: str =
         "comparison.html.j2",
         language=language,
         labels=labels,
-        pairs=[pair(before, after, words) for before, after in pairs],
+        pairs=[_told(pair(before, after, words), words) for before, after in pairs],
         title=words("compare title", first=labels[0], second=labels[1]),
     )
     target = out or (second if second.is_dir() and not _is_run(second) else second.parent) / "comparison.html"
@@ -89,7 +89,7 @@ def pair(first: Run, second: Run, words: messages.Words) -> dict[str, Any]:
         if before[key].get("decision") != after[key].get("decision")
     ]
     alone = [
-        (key[0], words("only in", which=words(which)))
+        {"name": key[0], "where": words("only in", which=words(which))}
         for which, own, other in (("first", before, after), ("second", after, before))
         for key in own
         if key not in other
@@ -104,11 +104,26 @@ def pair(first: Run, second: Run, words: messages.Words) -> dict[str, Any]:
         "versions": _changed(_versions(first), _versions(second)),
         "rows": [_row(before[key], after[key], changes[key], words, points=points) for key in both],
         "alone": alone,
-        "decisions": [(name, than, words.known(a), words.known(b), a, b) for (name, than), a, b in decided],
+        "decisions": [
+            {"name": name, "than": than, "before": words.known(a), "after": words.known(b), "was": a, "is": b}
+            for (name, than), a, b in decided
+        ],
         "unpaired": any(not one["paired"] for one in changes.values()),
         "flipped": flipped,
         "flipped_count": count,
     }
+
+
+def _told(shown: dict[str, Any], words: messages.Words) -> dict[str, Any]:
+    """Say the notebook's own words in the language of the page, and what each effect is compared with."""
+    told: Callable[[str], str] = str
+    if words.language != "en":
+        told = translations.load(records.ROOT / "notebooks" / words.language, shown["name"]).phrases
+    for row in [*shown["rows"], *shown["decisions"], *shown["alone"]]:
+        row["name"], than = told(row["name"]), told(row.get("than", ""))
+        row["against"] = summary.against(row["name"], than, words)
+    verdicts = [notation.minus(told(verdict)) for verdict in shown["verdicts"]]
+    return {**shown, "question": told(shown["question"]), "verdicts": verdicts}
 
 
 def change(

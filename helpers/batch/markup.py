@@ -19,6 +19,8 @@ import nh3
 
 INLINE_MATH = r"\$(?![\s$])(?P<inline_tex>(?:[^$\\`]|\\.)+?)(?<![\s\\])\$(?!\d)"
 DISPLAY_MATH = r"\$\$(?P<display_tex>(?:[^$\\]|\\[\s\S])+?)\$\$"
+# CommonMark closes no emphasis between a bracket and a letter, where Korean has its particles: `**[1]**은`.
+BOLD = r"\*\*(?P<bold_text>[^\s*](?:[^*\n]*[^\s*])?)\*\*(?=[가-힣])"
 BLOCK_MATH = r"^ {0,3}\$\$(?P<block_tex>(?:[^$\\]|\\[\s\S])+?)\$\$[ \t]*$"
 # What latex2mathml does not know, in terms of what it does.
 TEX_SPELLINGS = (
@@ -67,7 +69,7 @@ def markdown(text: str, *, trusted: bool = False, heading: Callable[[str, int], 
     `heading(inner_html, level)` draws a heading in the caller's way.
     """
     renderer = _Renderer(trusted=trusted, heading=heading)
-    plugins: list[Any] = ["table", "strikethrough", "task_lists", _formulas]
+    plugins: list[Any] = ["table", "strikethrough", "task_lists", _formulas, _particles]
     return str(mistune.create_markdown(renderer=renderer, plugins=plugins)(text))
 
 
@@ -178,6 +180,18 @@ def _formulas(md: mistune.Markdown) -> None:
     md.inline.register(
         "inline_math", INLINE_MATH, partial(in_text, "inline_formula", "inline_tex"), before="link"
     )
+
+
+def _particles(md: mistune.Markdown) -> None:
+    """Teach mistune to end bold text before a Korean particle."""
+
+    def bold(inline, match, state):
+        inner = state.copy()
+        inner.src = match.group("bold_text")
+        state.append_token({"type": "strong", "children": inline.render(inner)})
+        return match.end()
+
+    md.inline.register("bold", BOLD, bold, before="emphasis")
 
 
 def _checked(drawn: str) -> str:

@@ -125,8 +125,19 @@ def why_stale(plan: Plan) -> str | None:
 
 def read_run(folder: Path) -> dict[str, Any]:
     """Return what run.json says about the last run in a folder; empty if there is none that can be read."""
+    return _read_json(folder / "run.json")
+
+
+def seconds(plan: Plan) -> float:
+    """Return how long a notebook took last time, here or in the recorded run of its suite; else infinity."""
+    out, suite = plan.folder.parents[1], plan.folder.parent.name
+    recorded = _read_json(out / "recorded" / suite / f"{plan.name}.json")
+    return read_run(plan.folder).get("seconds", recorded.get("seconds", float("inf")))
+
+
+def _read_json(file: Path) -> dict[str, Any]:
     try:
-        return json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        return json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, ValueError):
         return {}
 
@@ -137,11 +148,11 @@ def needs_hub(values: dict[str, Any]) -> bool:
 
 
 def hub_names(value: Any) -> list[str]:
-    """Return the texts in a parameter's value that name a model on the hub, each once."""
+    """Return the texts in a parameter's value that name models on the hub, with a commit or not, once."""
     return [
         text
         for text in dict.fromkeys(_texts(value))
-        if re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+", text) and not Path(text).exists()
+        if re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+(@[\w.-]+)?", text) and not Path(text).exists()
     ]
 
 

@@ -117,7 +117,7 @@ def report(
         language=language,
         title=writer.title or run["notebook"],
         summary=answer,
-        key=figures.get(key_figure(notebook) or 0),
+        key=None if run.get("error") else figures.get(key_figure(notebook) or 0),  # an error comes first
         outline=writer.entries,
         blocks=blocks,
         parameters=_parameter_rows(notebook, run, writer.annotate),

@@ -7,7 +7,9 @@ decision is an effect and is drawn around its zero, any other is a level.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from helpers.batch import markup
@@ -15,6 +17,7 @@ from helpers.display import messages, notation
 
 TOGETHER = 40.0  # rows share a scale if the farthest reaches at most this many times as far as the nearest
 MARGIN = 0.05  # of a scale, kept free at both ends
+COMPARES = re.compile(r" (?:against|over|−|대) ")  # a name that says itself what it is compared with
 # Around (0, 0), about ten units high: a shape for every decision, as colour alone would not tell them apart.
 MARKS = {
     "better": "M-5.5 4.5 0-5.5 5.5 4.5z",
@@ -36,10 +39,11 @@ def summary(metrics: Row, words: messages.Words, annotate: Callable[[str], str] 
     groups: list[dict[str, Any]] = [
         {
             "kind": kind,
+            "unit": unit,
             "rows": [shown(row, scale, words, points=points) for row in rows],
             "ticks": _ticks(scale),
         }
-        for kind, several in (("effects", effects), ("levels", levels))
+        for kind, (unit, several) in (("effects", _unit(effects)), ("levels", _unit(levels)))
         for rows, scale in _scaled(several, zero=kind == "effects")
     ]
     kinds = [group["kind"] for group in groups]
@@ -63,10 +67,10 @@ def shown(
     """Return one row in words and drawn; `points` as in `notation.decimals`."""
     decision = row.get("decision", "")
     value, interval = figures(row, words, points=points and bool(decision))
-    than = row.get("than", "")
+    name, than = row["name"], row.get("than", "")
     return {
-        "name": row["name"],
-        "against": words("against", than=than) if than and than not in row["name"] else "",
+        "name": name,
+        "against": against(name, than, words),
         "decision": decision,
         "word": words.known(decision),
         "shape": messages.SHAPES.get(decision, ""),
@@ -74,6 +78,11 @@ def shown(
         "interval": interval,
         "plot": plot(row, scale) if scale and row["low"] is not None else "",
     }
+
+
+def against(name: str, than: str, words: messages.Words) -> str:
+    """Return what an effect is compared with, unless its name says so."""
+    return "" if than in name or COMPARES.search(name) else words("against", than=than)
 
 
 def figures(row: Row, words: messages.Words, *, points: bool = False) -> tuple[str, str]:
@@ -100,6 +109,24 @@ def plot(row: Row, scale: tuple[float, float]) -> str:
     reach = f'<line class="range" x1="{at(row["low"])}" x2="{at(row["high"])}" y1="50%" y2="50%"/>'
     mark = f'<svg x="{at(row["value"])}" y="50%"><path d="{MARKS.get(decision, MARKS[""])}"/></svg>'
     return f'<svg class="plot {decision}" aria-hidden="true">{zero}{reach}{mark}</svg>'
+
+
+def _unit(rows: Sequence[Row]) -> tuple[str, list[Row]]:
+    """Take what all names begin and end with out of them, to be said once: `Real@1: a − b, points`."""
+    names = [str(row["name"]) for row in rows]
+    before = "".join(re.findall(r"^.*[:,] ", _common(names)))
+    after = "".join(re.findall(r", [^,]*$", _common([name[::-1] for name in names])[::-1]))
+    if len(rows) < 2 or any(len(name) <= len(before + after) for name in names):
+        return "", list(rows)
+    inner = slice(len(before), -len(after) or None)
+    unit = ", ".join(part for part in (before.strip(":, "), after.strip(", ")) if part)
+    return unit, [{**row, "name": name[inner]} for row, name in zip(rows, names, strict=True)]
+
+
+def _common(names: Sequence[str]) -> str:
+    """Return what all names begin with."""
+    alike = takewhile(lambda letters: len(set(letters)) == 1, zip(*names, strict=False))
+    return "".join(letters[0] for letters in alike)
 
 
 def _known(row: Row) -> list[float]:
@@ -141,11 +168,17 @@ def _scale(rows: Sequence[Row], zero: bool) -> tuple[float, float]:
 
 
 def _ticks(scale: tuple[float, float] | None) -> list[tuple[str, str]]:
-    """Return about three round numbers of a scale, each with its place in percent."""
+    """Return two to five round numbers of a scale, each with its place in percent."""
     if scale is None:
         return []
-    low, high = scale
-    rough = (high - low) / 4
+    for parts in (5, 10):  # finer where only one number would be inside
+        if len(ticks := _round(*scale, parts)) > 1:
+            break
+    return ticks
+
+
+def _round(low: float, high: float, parts: int) -> list[tuple[str, str]]:
+    rough = (high - low) / parts
     power = 10 ** math.floor(math.log10(rough))
     step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
     digits = max(0, -math.floor(math.log10(step)))

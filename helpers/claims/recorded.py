@@ -46,9 +46,10 @@ WORDS = {
 def record(suite: str, *, reports: Path) -> list[str]:
     """Copy what README quotes from `reports/<suite>/`; return the notebooks recorded, those that ran well.
 
-    Records of other notebooks stay. Every one says which commit made it, and when.
+    Records of other notebooks stay. Every one says which commit made it, when, and how long it took at most:
+    a run that finds its trainings in the cache says nothing about one that does not.
     """
-    folder = reports / "recorded" / suite
+    folder, known = reports / "recorded" / suite, read(suite, reports=reports)
     done = []
     for metrics in sorted((reports / suite).glob("0*/metrics.json")):
         run = plans.read_run(metrics.parent)
@@ -57,9 +58,10 @@ def record(suite: str, *, reports: Path) -> list[str]:
         found = json.loads(metrics.read_text(encoding="utf-8"))
         kept = {name: found[name] for name in KEPT if name in found}
         folder.mkdir(parents=True, exist_ok=True)
+        seconds = max(run["seconds"], known.get(metrics.parent.name, {}).get("seconds", 0))
         records.write_json(
             folder / f"{metrics.parent.name}.json",
-            {**kept, "commit": run["commit"], "date": run["started"][:10]},
+            {**kept, "commit": run["commit"], "date": run["started"][:10], "seconds": seconds},
         )
         done.append(metrics.parent.name)
     return done

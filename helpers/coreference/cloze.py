@@ -17,6 +17,7 @@ from helpers.learning.batching import length_buckets
 from helpers.text.alignment import Encoded, encode_with_offsets
 
 BATCH_TOKENS = 8192  # padded tokens of one forward pass
+NEAR = 60  # characters on each side of a gap that Kiwi reads
 Span = tuple[int, int]
 """A half-open range of characters."""
 
@@ -292,19 +293,31 @@ def word_log_likelihoods(
 
 
 def rank_context_nouns(model, tokenizer, items, *, choices: int, max_length: int) -> pd.DataFrame:
-    """Rank the item's noun among nouns of its context, each put in its place, by `word_log_likelihoods`.
+    """Rank the item's noun among nouns of its context by `word_log_likelihoods`: see `rank_nouns`."""
 
-    Others have, where possible, the same kind of last syllable (with or without a final consonant) as the
-    noun: else a particle after the gap would give the answer away. Row: `rank`, `choices` (how many were
-    ranked, the noun included), `chance` (1 / choices), `right` (ranked first).
+    def likelihoods(texts: Sequence[str], spans: Sequence[Span]) -> np.ndarray:
+        clozes = encode_spans(tokenizer, texts, spans, max_length=max_length)
+        return word_log_likelihoods(model, tokenizer, clozes)
+
+    return rank_nouns(items, likelihoods, choices=choices)
+
+
+def rank_nouns(
+    items, score: Callable[[Sequence[str], Sequence[Span]], np.ndarray], *, choices: int
+) -> pd.DataFrame:
+    """Rank the item's noun among nouns of its context, each put in its place, by the score of the text.
+
+    `score(texts, spans)` gets filled texts and where the filling stands; NaN: it has none. Others have, where
+    possible, the same kind of last syllable (with or without a final consonant) as the noun: else a particle
+    after the gap would give the answer away. Row: `rank`, `choices` (how many were ranked, the noun
+    included), `chance` (1 / choices), `right` (ranked first).
     """
     words = [_choices(item, choices) for item in items]
     texts, spans = [], []
     for item, options in zip(items, words, strict=True):
         texts += [item["text"][: item["start"]] + word + item["text"][item["end"] :] for word in options]
         spans += [(item["start"], item["start"] + len(word)) for word in options]
-    clozes = encode_spans(tokenizer, texts, spans, max_length=max_length)
-    scores, ends = word_log_likelihoods(model, tokenizer, clozes), np.cumsum([len(w) for w in words])
+    scores, ends = score(texts, spans), np.cumsum([len(w) for w in words])
     rows = []
     for item, options, own in zip(items, words, np.split(scores, ends[:-1]), strict=True):
         others = own[1:][~np.isnan(own[1:])]
@@ -322,6 +335,20 @@ def rank_context_nouns(model, tokenizer, items, *, choices: int, max_length: int
             }
         )
     return pd.DataFrame(rows)
+
+
+def kiwi_likelihoods(texts: Sequence[str], spans: Sequence[Span]) -> np.ndarray:
+    """Return the log probability of Kiwi's best analysis of each text, around the span.
+
+    A tagger's language model looks a few words back and ahead, so the words that NEAR characters reach are
+    enough; what lies further is the same for all fillings of a gap.
+    """
+    from helpers.text.morphemes import kiwi
+
+    around = [
+        text[max(0, start - NEAR) : end + NEAR] for text, (start, end) in zip(texts, spans, strict=True)
+    ]
+    return np.array([found[0][1] for found in kiwi().analyze(around)])
 
 
 def _choices(item: Mapping, count: int) -> list[str]:

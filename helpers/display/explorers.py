@@ -25,7 +25,7 @@ def explore(tokenizers: Mapping[str, object], sentence: str, entities: Sequence[
     import ipywidgets
     from IPython.display import display
 
-    wide = {"layout": ipywidgets.Layout(width="100%"), "style": {"description_width": "initial"}}
+    wide = {"layout": ipywidgets.Layout(width="auto"), "style": {"description_width": "initial"}}
     text = ipywidgets.Text(sentence, description="sentence", continuous_update=False, **wide)
     words = ipywidgets.Text(
         ", ".join(entities), description="entities, with commas", continuous_update=False, **wide

@@ -19,7 +19,7 @@ DENSE = 1500  # marks beyond which a layer is drawn as pixels, so that a report 
 # No other colour may be used for these: a report tells them by their value and gives them its own.
 INK, RULE, GROUND = "#1C2025", "#77808A", "#FFFFFE"
 MARKERS, DASHES = (
-    "osD^vPX",
+    "osD^vPX*",
     ("-", "--", "-.", ":"),
 )  # by group, so that colour is not all that tells them apart
 NOTED = 5  # rows told one by one
@@ -94,7 +94,7 @@ def dumbbell(frame: pd.DataFrame, ax, *, label: str, first: str, second: str, un
     ax.set_ylim(-0.6, len(rows) - 0.4)
     ax.set_xlabel(unit)
     ax.grid(axis="y", visible=False)
-    ax.legend(loc="lower right")
+    ax.figure.legend(*ax.get_legend_handles_labels(), loc="outside lower right", ncols=2)  # not over a row
     names, old, new = (rows[column].iloc[::-1] for column in (label, first, second))
     digits = _digits(np.array([*old, *new]))
     told = [
@@ -125,6 +125,7 @@ def heatmap(frame: pd.DataFrame, ax, *, unit: str, digits: int = 0, centre: floa
     )
     ax.collections[-1].colorbar.solids.set_rasterized(True)  # 256 steps of colour: 20 kB as vectors
     ax.set(xlabel="", ylabel="")
+    ax.grid(visible=False)  # it would show through empty cells
     ax.tick_params(left=False, bottom=False)
     cells = frame.stack().sort_values(ascending=False)
     told = [f"{row} · {column} {_value(value, digits)}" for (row, column), value in cells.head(3).items()]
@@ -137,7 +138,7 @@ def lines(frame: pd.DataFrame, ax, *, x: str, y: str, group: str, band: bool = T
 
     Three lines or fewer carry their name at their end; more get a legend.
     """
-    groups, told, digits = list(frame.groupby(group, sort=False)), [], _digits(frame[y])
+    groups, told, last, digits = list(frame.groupby(group, sort=False)), [], [], _digits(frame[y])
     for at, (name, rows) in enumerate(groups):
         rows = rows.sort_values(x)
         marker = MARKERS[at % len(MARKERS)] if len(rows) <= 30 else ""
@@ -148,14 +149,15 @@ def lines(frame: pd.DataFrame, ax, *, x: str, y: str, group: str, band: bool = T
                 rows[x], rows["low"], rows["high"], color=line.get_color(), alpha=0.15, linewidth=0
             )
         ends = [(rows[x].iloc[end], rows[y].iloc[end]) for end in (0, -1)]
-        if len(groups) <= 3:
-            ax.annotate(f" {name}", ends[1], color=INK, va="center", fontsize=10)
         (x0, y0), (x1, y1) = ends
         told.append(
             f"{name} from {_value(y0, digits)} at {_value(x0)} to {_value(y1, digits)} at {_value(x1)}"
         )
+        last.append((*ends[1], str(name)))
     if len(groups) > 3:
         ax.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+    else:
+        _label_ends(ax, last)
     ax.set(xlabel=x, ylabel=y)
     _note(ax, f"{y} over {x}: {_some(told)}")
     return ax
@@ -191,6 +193,14 @@ def scatter(frame: pd.DataFrame, ax, *, x: str, y: str, label: str | None = None
     ranges = [f"{name} from {_value(frame[name].min())} to {_value(frame[name].max())}" for name in (x, y)]
     _note(ax, f"{len(frame)} marks: {', '.join(ranges)}")
     return ax
+
+
+def _label_ends(ax, ends: Sequence[tuple[float, float, str]]) -> None:
+    """Write names beside the ends of lines, a line of text apart even where two ends are the same."""
+    look = {"color": INK, "va": "center", "fontsize": 10}
+    for place, (x, y, name) in enumerate(sorted(ends, key=lambda end: end[1])):
+        apart = 11 * (place - (len(ends) - 1) / 2)
+        ax.annotate(name, (x, y), xytext=(8, apart), textcoords="offset points", **look)
 
 
 def _note(ax, text: str) -> None:

@@ -80,6 +80,7 @@ MESSAGES = {
     "same verdict": ("same verdict", "결론 같음"),
     "other verdict": ("another verdict", "결론 다름"),
     "notebooks count": ("{count} notebooks", "노트북 {count}개"),
+    "one notebook": ("1 notebook", "노트북 1개"),
     "failed count": ("{count} failed", "{count}개 실패"),
     "waiting count": ("{count} not run yet", "{count}개 미실행"),
     "waiting": ("not run yet", "미실행"),

@@ -20,7 +20,7 @@ NUMERIC = re.compile(r"[+,\d.]*[dfg%,]|\+?,?\.?\d*")  # a format that only numbe
 EDGE = " \n.,;:!?*"  # what may stand around a phrase without belonging to it
 # Where a text may be cut: between sentences, in lists, around numbers and brackets.
 JOINT = re.compile(
-    r"[.?!] |; |, (?:and )?(?![+−-]?[\d.]+\])|: | · | and | → | − |\n+| \(|\)(?: |(?=[.,;:]))"
+    r"[.?!] |; |, (?:and )?(?![+−-]?[\d.]+\])|: | · | and | → | ↔ | − |\n+| \(|\)(?: |(?=[.,;:])|$)"
     r"|(?<=[\d\])%]) (?=[A-Za-z])|(?<!,) (?=[+−-]?\d)"
 )
 JOINED = {" and ": ", ", ", and ": ", ", " (": "("}

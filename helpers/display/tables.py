@@ -18,10 +18,11 @@ from helpers.statistics import ROLES, Interval
 P_VALUES = ("p", "holm", "p, Holm")  # columns that hold p-values
 SIGNED = ("difference",)  # columns whose numbers carry their sign
 DECISIONS = (*notation.SHAPES, *ROLES)
-# In JupyterLab, whose tables align everything to the right; a report has its own style and drops this one.
+# In JupyterLab, which aligns tables to the right by a rule of two classes, hence three; a report drops this.
+OWN = ".nunchi.nunchi.nunchi"
 LOOK = (
-    "<style scoped>.nunchi :is(th, td, caption) {text-align: left} .nunchi .best {font-weight: bold} "
-    ".nunchi .number {text-align: right; white-space: nowrap}</style>"
+    f"<style scoped>{OWN} :is(th, td, caption) {{text-align: left}} {OWN} .best {{font-weight: bold}} "
+    f"{OWN} .number {{text-align: right; white-space: nowrap}}</style>"
 )
 
 
@@ -93,12 +94,14 @@ def table(
 def comparison(frame: pd.DataFrame, *, caption: str, digits: int = 1) -> Table:
     """Show a frame of `statistics.compare`: the system, the decision, the difference, and from what.
 
-    Further columns, say an epoch, come first; the uncorrected p is left out.
+    Further columns of text, say a family, come first, others behind the difference; the plain p is left out.
     """
     headings = {"than": "against", "p_holm": "p, Holm", "detectable": "detectable ±"}
-    found = ["system", "decision", "difference", "than", "p_holm", "detectable"]
-    others = [column for column in frame.columns if column not in (*found, "p")]
-    shown = [*others, *(column for column in found if column in frame)]
+    first, last = ["system", "decision", "difference"], ["than", "p_holm", "detectable"]
+    others = [column for column in frame.columns if column not in (*first, *last, "p")]
+    groups = [column for column in others if frame[column].map(lambda value: isinstance(value, str)).any()]
+    order = [*groups, *first, *(column for column in others if column not in groups), *last]
+    shown = [column for column in order if column in frame]
     return table(frame[shown].rename(columns=headings), caption=caption, digits=digits)
 
 
@@ -183,7 +186,8 @@ def _cell(value: Any, digits: int, signed: bool) -> str:
 
 def _kind(column: pd.Series | pd.Index) -> str:
     """Return the class of a column's cells: number, decision, or nothing for text."""
-    if column.name == "decision" and {value for value in column if isinstance(value, str)} <= set(DECISIONS):
+    known = {*DECISIONS, notation.NOTHING}
+    if column.name == "decision" and {value for value in column if isinstance(value, str)} <= known:
         return "decision"
     return "" if any(isinstance(value, str | bool) for value in column) else "number"
 

@@ -148,7 +148,8 @@ def pairs(path: Path, language: str = "ko") -> list[tuple[str, str]]:
 def shared(language: str) -> dict[str, str]:
     """Return what the package says in every notebook: words of its pages, texts of tables and figures."""
     column = messages.LANGUAGES.index(language)
-    words = {said[0]: said[column] for said in messages.MESSAGES.values() if not FIELD.search(said[0])}
+    # A word that English does without would stand for every empty text.
+    words = {said[0]: said[column] for said in messages.MESSAGES.values() if said[0] and "{" not in said[0]}
     return words | dict(pairs(SHARED / f"{language}.yaml", language))
 
 

@@ -55,10 +55,19 @@ def small_multiples(
         ax.set_xticks([0.01, 0.1, 0.4, 1.0], ["1 %", "10 %", "40 %", ""], fontsize=8)
     for ax in axes.flat[len(classes) :]:
         ax.set_visible(False)
-    figure.supxlabel("share of posts predicted, square-root scale", fontsize=10)
     handles, names = axes.flat[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside upper center", ncols=len(names), fontsize=9, frameon=False)
+    figure.legend(handles, names, loc="outside lower center", ncols=len(names), fontsize=9, frameon=False)
+    figure.suptitle("Where does each rule cut, class by class?")
+    figure.description = "; ".join(
+        ["Precision, recall and F1 over the share of posts predicted, on a square-root scale"]
+        + [_reach(rule, scores, cuts) for rule, cuts in marks.items()]
+    )
     return figure
+
+
+def _reach(rule: str, scores: NDArray, cuts: NDArray) -> str:
+    share = (scores >= cuts).mean(axis=0)
+    return f"{rule} predicts {share.min():.0%} to {share.max():.0%} of them"
 
 
 def explore(labels: NDArray, scores: NDArray, classes: Sequence[str], *, marks: Mapping[str, NDArray]):
@@ -81,7 +90,7 @@ def widget(labels: NDArray, scores: NDArray, classes: Sequence[str], *, marks: M
     import matplotlib.pyplot as plt
     from IPython.display import display
 
-    wide = ipywidgets.Layout(width="100%")
+    wide = ipywidgets.Layout(width="auto")
     menu = ipywidgets.Dropdown(
         options=list(zip(classes, range(len(classes)), strict=True)), description="class"
     )

@@ -113,7 +113,7 @@ def test_changed_parameters_decisions_and_predictions_are_listed(tmp_path, monke
     second = put(tmp_path / "b", hits(1, 0.03), hits(2), monkeypatch, decision="better", answer=43)
     shown = comparison.pair(loaded(first), loaded(second), EN)
     assert shown["parameters"] == [("answer", "42", "43")]
-    assert [entry[2:4] for entry in shown["decisions"]] == [("undecided", "better")]
+    assert [(entry["before"], entry["after"]) for entry in shown["decisions"]] == [("undecided", "better")]
     flips = int((hits(1)[..., 0] != hits(1, 0.03)[..., 0]).sum())
     assert shown["flipped_count"] == flips > 3 and len(shown["flipped"]) == min(flips, 20)
     assert shown["flipped"][0][2:] == ("0", "1")
@@ -135,6 +135,19 @@ def test_a_suite_is_compared_notebook_by_notebook_and_a_record_with_a_run(tmp_pa
     page = comparison.write(recorded, tmp_path / "two" / "04", out=tmp_path / "page.html", language="ko")
     text = page.read_text()
     assert "변화 확인 안 됨" in text and "짝짓지 않음" in text and '<html lang="ko">' in text
+
+
+def test_a_page_in_korean_says_verdicts_and_names_in_korean_with_minus_signs(tmp_path, monkeypatch):
+    verdict = "Averaging: SWA against last weights is undecided: -0.4 [-1.1, +0.2]. Ensemble of 2: a beats b."
+    for name in ("a", "b"):
+        folder = put(tmp_path / name / "04_ner_swa_ensemble", hits(1), hits(2), monkeypatch, keep=False)
+        record = json.loads((folder / "metrics.json").read_text())
+        record["headline"][0]["name"] = "SWA − last weights"
+        (folder / "metrics.json").write_text(json.dumps(record | {"verdict": verdict}))
+        run = json.loads((folder / "run.json").read_text())
+        (folder / "run.json").write_text(json.dumps(run | {"notebook": "04_ner_swa_ensemble"}))
+    text = comparison.write(tmp_path / "a", tmp_path / "b", language="ko").read_text()
+    assert "SWA − 마지막 가중치" in text and "−0.4 [−1.1, +0.2]" in text and "undecided: " not in text
 
 
 def test_there_must_be_something_to_compare(tmp_path, monkeypatch):

@@ -213,3 +213,15 @@ def test_a_bar_that_ends_with_a_carriage_return_keeps_its_last_state():
 
 def test_one_line_has_no_paragraph():
     assert markup.inline("a **b** $x$").startswith("a <strong>b</strong> <math")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("점수 **+15.5 [+10.4, +20.6]**점.", "점수 <strong>+15.5 [+10.4, +20.6]</strong>점."),
+        ("**60 %**이고 **나 `x`**를", "<strong>60 %</strong>이고 <strong>나 <code>x</code></strong>를"),
+        ("2 ** 3 **가", "2 ** 3 **가"),
+    ],
+)
+def test_bold_text_ends_before_a_korean_particle(text, shown):
+    assert markup.inline(text) == shown

@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from helpers.batch import plans
+from helpers.batch import plans, runner
 from tests.projects import make_project
 
 
@@ -32,6 +32,18 @@ def test_a_plan_knows_its_parameters_and_its_folder(project, tmp_path):
     )
     assert plain.values["answer"] == 1 and plain.values["data"] == "sample"
     assert slow.overrides == {"seconds": 2.0}
+
+
+def test_how_long_it_took_is_known_from_the_last_run_or_the_recorded_one(project, tmp_path):
+    plain, slow = plans.make(project)
+    assert plans.seconds(plain) == plans.seconds(slow) == float("inf")
+    recorded = tmp_path / "reports" / "recorded" / "tiny"
+    recorded.mkdir(parents=True)
+    for plan, took in ((plain, 5.0), (slow, 90.0)):
+        (recorded / f"{plan.name}.json").write_text(json.dumps({"seconds": took}))
+    assert [plan.name for plan in runner._longest_first([plain, slow])] == ["slow", "plain"]
+    pretend_run(slow, seconds=1.0)
+    assert [plan.name for plan in runner._longest_first([plain, slow])] == ["plain", "slow"]
 
 
 def test_out_replaces_the_reports_folder(project, tmp_path):

@@ -71,9 +71,35 @@ def test_rows_of_other_magnitudes_get_a_scale_of_their_own():
     )
 
 
+@pytest.mark.parametrize(
+    ("name", "against"),
+    [("typed markers", "against none at all"), ("typed markers against none", ""), ("own over mean", ""),
+     ("SWA − last", ""), ("유형 표지 대 무표지", "")],
+)  # fmt: skip
+def test_what_an_effect_is_compared_with_is_said_once(name, against):
+    (group,) = groups(effect(name, 1.0, 0.5, 1.5, than="none at all"))
+    assert group["rows"][0]["against"] == against
+
+
+def test_what_all_names_share_is_said_above_them():
+    effects = [effect(f"Real@1: {name}, points", 1.0, 0.5, 1.5) for name in ("a − b, c", "a − d")]
+    first, levels = groups(*effects, level("F1, one", 60.0, 59.0, 61.0), level("F1, two", 61.0, 60.0, 62.0))
+    assert (first["unit"], [row["name"] for row in first["rows"]]) == (
+        "Real@1, points",
+        ["a − b, c", "a − d"],
+    )
+    assert (levels["unit"], [row["name"] for row in levels["rows"]]) == ("F1", ["one", "two"])
+    (alone,) = groups(effect("Real@1: a, points", 1.0, 0.5, 1.5))
+    assert (alone["unit"], alone["rows"][0]["name"]) == ("", "Real@1: a, points")
+
+
 def test_ticks_are_round_and_inside():
     (group,) = groups(effect("a", 20.0, 15.0, 25.0))
     assert [text for text, _ in group["ticks"]] == ["0", "10", "20"]
+    (levels,) = groups(level("a", 83.4, 81.7, 85.1), level("b", 87.2, 85.3, 89.1))
+    assert [text for text, _ in levels["ticks"]] == ["82", "84", "86", "88"], "one number makes no scale"
+    (alone,) = groups(level("a", 14.2, 10.1, 19.6))
+    assert [text for text, _ in alone["ticks"]] == ["12", "14", "16", "18"]
     assert all(4 <= float(at.rstrip("%")) <= 96 for _, at in group["ticks"])
 
 

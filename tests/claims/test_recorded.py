@@ -10,8 +10,8 @@ from helpers.claims import recorded
 from tests.conftest import ROOT
 
 
-def a_run(folder, *, status="ok", commit="abc", **metrics):
-    folder.mkdir(parents=True)
+def a_run(folder, *, status="ok", commit="abc", seconds=60.0, **metrics):
+    folder.mkdir(parents=True, exist_ok=True)
     found = {
         "question": "Does it?",
         "verdict": "It does, by 2.0 [1.0, 3.0].",
@@ -19,7 +19,7 @@ def a_run(folder, *, status="ok", commit="abc", **metrics):
         "big": [1] * 99,
     }
     (folder / "metrics.json").write_text(json.dumps(found | metrics))
-    run = {"status": status, "commit": commit, "started": "2031-05-06T07:08:09+00:00"}
+    run = {"status": status, "commit": commit, "started": "2031-05-06T07:08:09+00:00", "seconds": seconds}
     (folder / "run.json").write_text(json.dumps(run))
 
 
@@ -112,8 +112,11 @@ def test_what_is_recorded(tmp_path):
     a_run(tmp_path / "sample" / "template")
     assert recorded.record("sample", reports=tmp_path) == ["01_eda"]
     (kept,) = recorded.read("sample", reports=tmp_path).values()
-    assert set(kept) == {"question", "verdict", "headline", "against_itself", "commit", "date"}
+    assert set(kept) == {"question", "verdict", "headline", "against_itself", "commit", "date", "seconds"}
     assert (kept["commit"], kept["date"]) == ("abc", "2031-05-06")
+    a_run(tmp_path / "sample" / "01_eda", seconds=2.0)  # this time from the cache
+    recorded.record("sample", reports=tmp_path)
+    assert recorded.read("sample", reports=tmp_path)["01_eda"]["seconds"] == 60.0
     assert recorded.record("klue", reports=tmp_path) == [] and recorded.read("klue", reports=tmp_path) == {}
 
 

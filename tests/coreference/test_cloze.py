@@ -203,6 +203,27 @@ def test_context_nouns_are_ranked_with_the_right_one_among_them(model, tokenizer
     assert frame["choices"].max() <= 3
 
 
+def test_kiwi_finds_what_one_eats_likelier_and_reads_only_what_is_near():
+    filled = [
+        f"{'멀리 있는 말. ' * far}아침에 {word}을 먹었다." for far in (9, 30) for word in ("밥", "철학")
+    ]
+    spans = [
+        (text.index("을 먹") - len(word), text.index("을 먹"))
+        for text, word in zip(filled, ["밥", "철학"] * 2, strict=True)
+    ]
+    rice, philosophy, rice_again, _ = cloze.kiwi_likelihoods(filled, spans)
+    assert rice > philosophy and rice == rice_again
+
+
+def test_nouns_are_ranked_by_any_score(items):
+    def shortest(texts, spans):
+        return np.array([-float(end - start) for start, end in spans])
+
+    frame = cloze.rank_nouns(items, shortest, choices=4)
+    lengths = [[len(word) for word in cloze._choices(item, 4)] for item in items]
+    assert frame["rank"].tolist() == [sum(one <= own[0] for one in own) for own in lengths]
+
+
 def test_choices_prefer_nouns_that_fit_the_particle(items):
     for item in items:
         noun, *others = cloze._choices(item, 10)

@@ -56,11 +56,21 @@ def test_forest_puts_the_best_on_top_with_its_interval(ax):
 def test_lines_name_up_to_three_at_their_end_and_more_in_a_legend(ax):
     frame = pd.DataFrame({"step": [1, 2] * 4, "F1": range(8), "system": np.repeat(list("abcd"), 2)})
     figures.lines(frame[frame.system < "c"], ax, x="step", y="F1", group="system")
-    assert [text.get_text() for text in ax.texts] == [" a", " b"] and ax.get_legend() is None
+    assert [text.get_text() for text in ax.texts] == ["a", "b"] and ax.get_legend() is None
     assert len({(line.get_marker(), line.get_linestyle()) for line in ax.lines}) == 2, "colour is not all"
     figures.lines(frame, ax, x="step", y="F1", group="system")
     assert ax.get_legend() is not None
     draw(ax)
+
+
+def test_names_at_the_ends_of_lines_stand_clear_of_marks_and_of_each_other(ax):
+    frame = pd.DataFrame({"step": [1, 6] * 3, "F1": [0, 84.9, 0, 84.9, 0, 30.0], "part": list("vvddll")})
+    figures.lines(frame, ax, x="step", y="F1", group="part")
+    ax.set_ylim(0, 900)  # as another panel with the same axis may
+    draw(ax)
+    boxes = [text.get_window_extent() for text in ax.texts]
+    assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert all(box.x0 - ax.transData.transform((6, 0))[0] > 4 for box in boxes)
 
 
 def test_histogram_shares_add_up_to_one_hundred(ax):
@@ -89,8 +99,10 @@ def test_dumbbell_joins_promise_and_delivery_with_the_best_on_top(ax):
     figures.dumbbell(rows, ax, label="rule", first="promised", second="delivered", unit="F1")
     assert [label.get_text() for label in ax.get_yticklabels()] == ["a", "b"]
     assert ax.lines[0].get_xdata().tolist() == [0.5, 0.4]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["promised", "delivered"]
+    (legend,) = ax.figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["promised", "delivered"]
     draw(ax)
+    assert not legend.get_window_extent().overlaps(ax.get_window_extent()), "no row is under it"
 
 
 def test_scatter_labels_each_mark(ax):

@@ -30,6 +30,7 @@ BOOK = Phrasebook(
         ("Every run trained.", "모든 실행이 학습되었다."),
         ("every run trained", "모든 실행이 학습되었다"),
         ("2 better, 9 undecided", "우세 2, 판단 보류 9"),
+        ("SWA (last weights), soup (best epoch)", "SWA(마지막 가중치), soup(최고 에폭)"),
         ("SWA beats last weights by 2.3 [1.0, 3.0].", "SWA가 마지막 가중치보다 2.3 [1.0, 3.0] 높다."),
         ("last weights, best epoch; typed-punct 3", "마지막 가중치, 최고 에폭; typed-punct 3"),
         ("more than the best guess (best epoch): -2.4 [-9.5, +4.8] points",

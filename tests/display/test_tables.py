@@ -159,12 +159,13 @@ def test_p_values_and_truth_are_written_for_people():
 
 def test_a_comparison_shows_its_decision_first_and_no_uncorrected_p():
     row = {"system": "a", "than": "b", "difference": Interval(1.25, 0.5, 2.0), "p": 0.01}
-    row |= {"p_holm": 0.02, "detectable": float("inf"), "decision": "undecided", "epoch": 2}
-    shown = tables.comparison(pd.DataFrame([row]), caption="x").data
+    row |= {"p_holm": 0.02, "detectable": float("inf"), "decision": "undecided", "family": "main"}
+    shown = tables.comparison(pd.DataFrame([row | {"trained": True, "epoch": 2}]), caption="x").data
     assert shown.columns.tolist() == [
-        "epoch", "system", "decision", "difference", "against", "p, Holm", "detectable ±"
+        "family", "system", "decision", "difference", "trained", "epoch", "against", "p, Holm", "detectable ±"
     ]  # fmt: skip
-    assert shown.iloc[0].tolist()[1:] == ["a", "undecided", "+1.2 [+0.5, +2.0]", "b", "0.020", "–"]
+    values = ["main", "a", "undecided", "+1.2 [+0.5, +2.0]", "yes", "2", "b", "0.020", "–"]
+    assert shown.iloc[0].tolist() == values
 
 
 def test_a_decision_has_a_shape_beside_its_word():
@@ -172,5 +173,7 @@ def test_a_decision_has_a_shape_beside_its_word():
     markup = tables.table(frame).to_html()
     assert '<td class="decision better"><span aria-hidden="true">▲ </span>better</td>' in markup
     assert '<td class="decision oracle">oracle</td>' in markup
+    gap = tables.table(frame.assign(decision=["better", "–", None])).to_html()
+    assert "▲" in gap and gap.count('<td class="decision">–</td>') == 2
     other = tables.table(frame.assign(decision="keep")).to_html()  # not one of ours: plain text
     assert "<td>keep</td>" in other

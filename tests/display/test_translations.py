@@ -90,6 +90,14 @@ def test_the_comments_of_parameters_are_translated_and_other_code_stays():
     assert second["source"] == source
 
 
+def test_what_is_empty_stays_empty_beside_the_words_of_the_page():
+    words = {"title": "", "description": "", "alt": "EMA"}
+    figure = {"output_type": "display_data", "data": {}, "metadata": {"image/svg+xml": words}}
+    catalogue = translations.Catalogue(translations.shared("ko").items())
+    (shown,) = catalogue.notebook({"cells": [cell("code", "x", figure)]})["cells"]
+    assert shown["outputs"][0]["metadata"]["image/svg+xml"] == words
+
+
 def test_the_record_is_translated_and_what_is_missing_stays():
     pairs = {
         "Does it?": "그런가?",
