@@ -107,8 +107,9 @@ def multilabel(members: Sequence[Member], rows: Rows) -> Classes:
 
     texts, scores = [row["content"] for row in rows], []
     for member in members:
-        reading = {"prompt": member.recipe.prompt, "max_tokens": member.recipe.max_tokens}
-        scores.append(expit(_logits(member, encode_posts(member.tokenizer, texts, **reading))))
+        prompt, length = member.recipe.prompt, member.recipe.max_tokens
+        encoded = encode_posts(member.tokenizer, texts, prompt=prompt, max_tokens=length)
+        scores.append(expit(_logits(member, encoded)))
     probs = np.mean([_calibrated(own, m.recipe) for own, m in zip(scores, members, strict=True)], axis=0)
     cuts = np.mean([member.recipe.thresholds for member in members], axis=0)
     return Classes(rows, members[0].recipe, probs, np.mean(scores, axis=0) >= cuts)
