@@ -58,7 +58,7 @@ def encoders(
     names = list(dict.fromkeys(tokenizers))
     made = sweeps.sweep(
         pretrain,
-        [asdict(_config(name, own)) for name in names],
+        [asdict(settings_of(name, own)) for name in names],
         name=NAME,
         shared={"texts": texts, "unseen": unseen},
         fingerprint=sweeps.fingerprint(texts, unseen),
@@ -91,7 +91,8 @@ def sized(tokenizer: str, *, size: int) -> tuple[str, int]:
     return name, int(own or size)
 
 
-def _config(tokenizer: str, settings: Mapping[str, Any]) -> PretrainingConfig:
+def settings_of(tokenizer: str, settings: Mapping[str, Any]) -> PretrainingConfig:
+    """Return how the encoder for one tokenizer is pretrained."""
     name, size = sized(tokenizer, size=settings.get("vocabulary_size", PretrainingConfig.vocabulary_size))
     kind = CHARACTERS if name.endswith("character") else {}
     return PretrainingConfig(**{"tokenizer": name, **kind, **settings, "vocabulary_size": size})

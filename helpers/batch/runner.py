@@ -221,13 +221,14 @@ def _plan_lines(
 ) -> list[str]:
     from helpers.planning import estimates
 
-    lines = []
+    lines, found = [], {plan.name: plans.trainings(plan) for plan in stale}
     for plan, reason in stale.items():
         fresh = "render, its report is out of date" if plan in unrendered else "up to date"
         lines.append(f"{plan.name}: {'run, ' + reason if reason else fresh}")
         lines += [f"    {name} = {value!r}" for name, value in plan.overrides.items()]
-        lines += [f"    {line}" for line in estimates.lines(plans.trainings(plan), gpus=gpus)]
-    return [*lines, f"{sum(map(bool, stale.values()))} of {len(stale)} notebooks to run"]
+        lines += [f"    {line}" for line in estimates.lines(found[plan.name], gpus=gpus)]
+    lines.append(f"{sum(map(bool, stale.values()))} of {len(stale)} notebooks to run")
+    return [*lines, *(f"    {line}" for line in estimates.summary(found, gpus=gpus))]
 
 
 def _longest_first(chosen: Sequence[plans.Plan]) -> list[plans.Plan]:

@@ -77,7 +77,7 @@ def _download(task: Task, folder: Path) -> bool:
         print(f"{folder}: already there")
         return True
     try:
-        load_dataset(*task.hub).save_to_disk(str(folder))
+        load_dataset(*task.hub, revision=task.revision).save_to_disk(str(folder))
     except (OSError, ValueError) as error:
         hint = "a network? access granted on its page and `hf auth login`?"
         print(f"{folder}: could not fetch {' '.join(task.hub)} ({error}); {hint}", file=sys.stderr)

@@ -31,10 +31,12 @@ class Task(NamedTuple):
     splits: Mapping[str, tuple[str, ...]] = TRAIN_AND_DEV
     no_split: str = ""  # what to do when a split is not there
     undivided: str = ""  # the split that a source without splits is; "": it is divided by group
+    revision: str | None = None  # the commit on the hub; None: the newest
 
 
-RELATIONS = Task("klue-re", ("klue/klue", "re"), "relations")
-ENTITIES = Task("klue-ner", ("klue/klue", "ner"), "entities")
+KLUE = "349481ec73fff722f88e0453ca05c77a447d967c"
+RELATIONS = Task("klue-re", ("klue/klue", "re"), "relations", revision=KLUE)
+ENTITIES = Task("klue-ner", ("klue/klue", "ner"), "entities", revision=KLUE)
 TECHNIQUES = Task(
     "unlp",
     ("robinhad/manipulation-detection",),
@@ -42,7 +44,12 @@ TECHNIQUES = Task(
     no_split="The shared task published labels for its training file only: cross-validate that one",
     undivided="train",
 )
-DOCUMENTS = Task("corpus", ("wikimedia/wikipedia", "20231101.ko"), "documents")
+DOCUMENTS = Task(
+    "corpus",
+    ("wikimedia/wikipedia", "20231101.ko"),
+    "documents",
+    revision="b04c8d1ceb2f5cd4588862100d08de323dccfbaa",
+)
 LAMBADA = Task(
     "lambada",
     ("thunder-research-group/SNU_Ko-LAMBADA",),
@@ -114,7 +121,7 @@ def from_hub(task: Task, split: str) -> Rows:
     names = _names(task, split)
     label = " ".join(task.hub)
     try:
-        dataset = load_dataset(*task.hub, split=names[-1])
+        dataset = load_dataset(*task.hub, split=names[-1], revision=task.revision)
     except ValueError as error:
         raise ValueError(f"hub {label}: {error}. {task.no_split}") from error
     except OSError as error:

@@ -1,7 +1,8 @@
 """What a plan costs: steps, memory, hours on each card, disk, and how far more cards help.
 
-Counts come from `trainings`, sizes from `footprints`. Hours are operations over a card's peak rate times the
-share of it that training reaches: a guess, until `nunchi rehearse` has measured it (see `efficiency`).
+Counts come from `trainings`, sizes from `footprints`. Time is operations over a card's peak rate times the
+share of it that training reaches (a guess, until `nunchi rehearse` has measured it: see `efficiency`), and
+never less than it takes to launch the kernels of every step: small batches leave a fast card waiting.
 """
 
 from __future__ import annotations
@@ -28,12 +29,17 @@ class Cost(NamedTuple):
     peak: float  # bytes on the card
     host: float  # bytes of averages beside it
     operations: float  # of one run
+    launches: float  # layers that one run starts, forward and backward: no card is faster than its host
     kept: float  # bytes on disk that one run leaves
     passing: float  # bytes on disk while it runs
     download: float  # bytes of the model, once
 
     def hours(self, card: str) -> float:
-        return self.operations / (efficiency(card) * FACTS["cards"][card]["tflops"] * 1e12) / 3600
+        computing = self.operations / (efficiency(card) * FACTS["cards"][card]["tflops"] * 1e12)
+        return max(computing, self.launches * FACTS["launch"]) / 3600
+
+    def fits(self, card: str) -> bool:
+        return fits(self.peak, card)
 
     def smallest_card(self) -> str:
         return smallest_card(self.peak)
@@ -49,6 +55,7 @@ def cost(training: Training, runs: int = 1, *, on: str = "gpu") -> Cost:
         peak=found.peak(training),
         host=4.0 * found.trained * training.averages,
         operations=footprints.operations(training, found),
+        launches=footprints.launches(training),
         kept=model * training.checkpoints,
         passing=12.0 * found.trained + model * training.snapshots + 4.0 * found.trained * training.averages,
         download=model if "/" in training.model else 0.0,
@@ -57,8 +64,12 @@ def cost(training: Training, runs: int = 1, *, on: str = "gpu") -> Cost:
 
 def smallest_card(peak: float) -> str:
     """Return the first card that holds so many bytes, or what is missing."""
-    fits = [name for name, card in FACTS["cards"].items() if peak <= USABLE * card["memory"] * 1e9]
-    return fits[0] if fits else "none: shorten, accumulate or recompute"
+    large_enough = [card for card in FACTS["cards"] if fits(peak, card)]
+    return large_enough[0] if large_enough else "none: shorten, accumulate or recompute"
+
+
+def fits(peak: float, card: str) -> bool:
+    return peak <= USABLE * FACTS["cards"][card]["memory"] * 1e9
 
 
 def efficiency(card: str) -> float:
@@ -101,8 +112,7 @@ def lines(found: Mapping[Training, int], *, gpus: int = 1) -> list[str]:
     if not found:
         return []
     costs = [cost(training, runs) for training, runs in found.items()]
-    cards = list(FACTS["cards"])
-    rows = [("runs", "of", "tokens", "batch", "steps", "memory", "fits", *(f"{card}, h" for card in cards))]
+    rows = [("runs", "of", "tokens", "batch", "steps", "memory", "fits", *FACTS["cards"])]
     for one in merged(costs):
         training = one.training
         batch = f"{training.batch}" + (f" × {training.accumulate}" if training.accumulate > 1 else "")
@@ -110,13 +120,28 @@ def lines(found: Mapping[Training, int], *, gpus: int = 1) -> list[str]:
         rows.append(
             (f"{one.runs}", f"{training.sweep}: {training.model}", f"{training.length}", batch,
              f"{training.steps:,}", gigabytes(one.peak) + host, one.smallest_card(),
-             *(_hours(one.runs * one.hours(card)) for card in cards))
+             *(duration(one.runs * one.hours(card)) if one.fits(card) else "–" for card in FACTS["cards"]))
         )  # fmt: skip
-    return [*table(rows), *_sums(costs, cards, gpus)]
+    return [*table(rows), *sums(costs, gpus=gpus)]
 
 
-def _hours(hours: float) -> str:
-    return f"{hours:,.2f}" if hours >= 0.005 else "0"
+def summary(found: Mapping[str, Mapping[Training, int]], *, gpus: int = 1) -> list[str]:
+    """Return the sums over several notebooks, one after another, and which of them stops scaling first."""
+    costs = {name: [cost(*pair) for pair in some.items()] for name, some in found.items() if some}
+    if len(costs) < 2:
+        return []
+    most = {name: at_once(some) for name, some in costs.items()}
+    first = min(most, key=lambda name: most[name])
+    every = [one for some in costs.values() for one in some]
+    return [*sums(every, gpus=gpus), f"first to stop scaling: {first}, at {most[first]} cards"]
+
+
+def duration(hours: float) -> str:
+    """Write a time with two significant figures or more: "12 s", "8.5 min", "155 h"."""
+    if hours < 1 / 60:
+        return f"{3600 * hours:.0f} s"
+    number, unit = (hours, "h") if hours >= 1 else (60 * hours, "min")
+    return f"{number:,.1f} {unit}" if number < 10 else f"{number:,.0f} {unit}"
 
 
 def merged(costs: Iterable[Cost]) -> list[Cost]:
@@ -138,32 +163,48 @@ def merged(costs: Iterable[Cost]) -> list[Cost]:
     joined = []
     for some in groups.values():
         runs = sum(one.runs for one in some)
-        mean = sum(one.runs * one.operations for one in some) / runs
-        joined.append(max(some, key=lambda one: one.peak)._replace(runs=runs, operations=mean))
+        mean = {
+            name: sum(one.runs * getattr(one, name) for one in some) / runs
+            for name in ("operations", "launches")
+        }
+        joined.append(max(some, key=lambda one: one.peak)._replace(runs=runs, **mean))
     return joined
 
 
-def _sums(costs: Sequence[Cost], cards: Sequence[str], gpus: int) -> list[str]:
+def sums(costs: Sequence[Cost], *, gpus: int = 1) -> list[str]:
+    """Return the lines below a plan: runs and time by card, disk, and what several cards would make of it."""
     runs = sum(one.runs for one in costs)
     steps = sum(one.runs * one.training.steps for one in costs)
     downloads = {one.training.model: one.download for one in costs}
     kept = sum(one.runs * one.kept for one in costs)
     passing = gpus * max(one.passing for one in costs)
-    hours = ", ".join(f"{card} {sum(one.runs * one.hours(card) for one in costs):,.1f}" for card in cards)
-    said = "measured" if set(measured()) & set(cards) else "guessed"
+    said = "measured" if set(measured()) & set(FACTS["cards"]) else "guessed"
     found = [
-        f"in all: {runs:,} runs, {steps:,} steps; hours on one card ({said} efficiency): {hours}",
+        f"in all: {runs:,} runs, {steps:,} steps; time on one card ({said} efficiency): {_by_card(costs, 1)}",
         f"disk: {gigabytes(kept)} kept, {gigabytes(passing)} while training, "
         f"{gigabytes(sum(downloads.values()))} downloads",
     ]
     if gpus > 1:
-        spans = ", ".join(f"{card} {makespan(costs, card=card, gpus=gpus):,.1f}" for card in cards)
-        most = _at_once(costs)
-        found.append(f"on {gpus} cards, longest first: {spans} hours; at most {most} of them work at once")
+        most = at_once(costs)
+        found.append(
+            f"on {gpus} cards, longest first: {_by_card(costs, gpus)}; more than {most} have no work"
+        )
     return found
 
 
-def _at_once(costs: Iterable[Cost]) -> int:
+def _by_card(costs: Sequence[Cost], gpus: int) -> str:
+    """Return the time by card; a card that cannot hold every run says how many it holds."""
+    said = []
+    for card in FACTS["cards"]:
+        on_it = [one for one in costs if one.fits(card)]
+        missing = sum(one.runs for one in costs) - sum(one.runs for one in on_it)
+        less = f" without {missing:,} runs that do not fit" if missing else ""
+        said.append(f"{card} {duration(makespan(on_it, card=card, gpus=gpus))}{less}")
+    return ", ".join(said)
+
+
+def at_once(costs: Iterable[Cost]) -> int:
+    """Return how many runs can go on beside one another at most."""
     runs: Counter[tuple[str, str]] = Counter()
     for one in costs:
         runs[one.training.sweep, one.training.phase] += one.runs

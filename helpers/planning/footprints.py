@@ -7,6 +7,7 @@ counted as it is handed over; operations are counted by torch's own counter.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -21,6 +22,7 @@ FEW, MORE = 2, 4  # layers that are tried; Gemma's come in pairs
 LABELS = {"relations": 30, "entities": 13, "labels": 10, "spans": 2}
 MASKED = 0.15  # of a window's tokens are predicted
 QUANTISED = 0.5 + 4 / 64  # bytes of a 4-bit weight, with a float32 scale for every 64
+SCORED_ROWS = 32  # of a batch that is only read
 BACKWARD = 2  # times the operations of the forward pass; through frozen weights, once
 
 
@@ -79,6 +81,14 @@ def operations(training: Training, found: Footprint) -> float:
     return training.rows * training.epochs * per_row + training.scored * found.flops
 
 
+def launches(training: Training) -> float:
+    """Return how often a run starts a layer: in training forward, backward and for its update, else once."""
+    backward = 0 if training.frozen else BACKWARD
+    batches = math.ceil(training.rows / training.batch) * training.epochs
+    per_batch = 1 + backward + training.recompute
+    return _config(training).num_hidden_layers * (batches * per_batch + training.scored / SCORED_ROWS)
+
+
 def _config(training: Training) -> Any:
     return shape(training.model, length=training.length, **dict(training.size))
 
@@ -114,7 +124,7 @@ def _measured(
         counter = FlopCounterMode(display=False)
         saved = torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor)
         half = torch.autocast("cpu", torch.bfloat16, enabled=on == "gpu")
-        with counter, saved, half:
+        with counter, saved, half, as_on_cuda() if on == "gpu" else contextlib.nullcontext():
             model(**inputs(task, batch, length))
         counts = {
             "parameters": sum(p.numel() for p in model.parameters()),
@@ -127,6 +137,25 @@ def _measured(
         }
     stored = sum(tensor.untyped_storage().nbytes() for tensor in kept.values())
     return {"activations": stored, "flops": counter.get_total_flops() / batch, **counts}
+
+
+def as_on_cuda() -> Any:
+    """Keep what CUDA's autocast keeps and a CPU's does not: softmax in 32 bits, a byte for each dropout."""
+    import torch
+    from torch.nn import functional
+    from torch.overrides import TorchFunctionMode
+
+    def dropout(states, p=0.5, training=True, inplace=False):
+        return torch.native_dropout(states, p, True)[0] if p and training else states
+
+    class Cuda(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if function is functional.softmax:
+                args = (args[0].float(), *args[1:])
+            called = dropout if function is functional.dropout else function
+            return called(*args, **(kwargs or {}))
+
+    return Cuda()
 
 
 def _set(config: Any, dropout: float) -> None:

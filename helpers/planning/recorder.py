@@ -176,8 +176,10 @@ class _Recorder:
             "helpers.multilabel.results.score_posts": self._score_posts,
             "helpers.multilabel.results.score_characters": self._score_characters,
             "helpers.multilabel.folds.assign": lambda labels, **how: ("draw", *sorted(how.items())),
-            "helpers.pretrained.encoders": lambda data, names, how, **_: {n: _made(n, how) for n in names},
-            "helpers.pretrained.encoder": lambda data, name, how, **_: _made(name, how),
+            "helpers.pretrained.encoders": self._encoders,
+            "helpers.pretrained.encoder": lambda data, name, how, **text: self._encoders(
+                data, [name], how, **text
+            )[name],
             "helpers.coreference.evaluation.list_checkpoints": _list_checkpoints,
             "helpers.coreference.evaluation.evaluate": lambda table, **_: (table, table),
             "helpers.coreference.evaluation.choose": _choose,
@@ -200,6 +202,18 @@ class _Recorder:
     def _train(self, splits: Any, configs: Sequence[Any], *, name: str) -> Unknown:
         self.runs += [Run(name, "train_and_score", config, (splits,)) for config in configs]
         return Unknown(name)
+
+    def _encoders(self, data: str, names: Sequence[str], settings: Mapping[str, Any], **text: Any):
+        from helpers.pretrained import NAME, Encoder, settings_of
+
+        own = {key: value for key, value in settings.items() if key not in ("sentences", "without")}
+        part = ("posts" if "texts" in text else data, settings.get("sentences"))
+        self.runs += [Run(NAME, "pretrain", settings_of(name, own), part) for name in names]
+        on_the_way = [f"snapshot {number + 1}" for number in range(own.get("snapshots", 0))]
+        return {
+            name: Encoder(f"{NAME} {name}", {}, tuple(f"{NAME} {name}, {one}" for one in on_the_way))
+            for name in names
+        }
 
     def _sweep(self, function: Unknown, configs: Sequence[Mapping], *, name: str, **_: Any):
         import pandas as pd
@@ -235,13 +249,6 @@ class _Settings:
 
     def __hash__(self) -> int:
         return hash(self._key())
-
-
-def _made(tokenizer: str, settings: Mapping[str, Any]):
-    from helpers.pretrained import NAME, Encoder
-
-    name = f"{NAME} {tokenizer}"
-    return Encoder(name, {}, tuple(f"{name}, snapshot {k + 1}" for k in range(settings.get("snapshots", 0))))
 
 
 def _list_checkpoints(bases, runs):

@@ -14,6 +14,7 @@ from typing import Any
 
 import yaml
 
+from helpers.corpora.texts import SAMPLE_ROWS
 from helpers.planning.recorder import Run, record
 
 FACTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cards.yaml").read_text(encoding="utf-8"))
@@ -131,11 +132,28 @@ def _masked(run: Run, values: Mapping[str, Any]) -> Training | None:
     )  # fmt: skip
 
 
+def _pretrained(run: Run, values: Mapping[str, Any]) -> Training:
+    """Return the pretraining of an encoder; its batches hold so many tokens, not rows."""
+    config, (data, asked) = run.config, run.part
+    facts = FACTS["data"]["texts"]
+    if data == "posts":  # 05: the texts of its training posts, all folds but two
+        facts, posts = FACTS["data"]["posts"], values["rows"] or FACTS["data"]["posts"]["train"]
+        asked = round(posts * (1 - 2 / values["fold_count"]))
+    length = min(config.length, facts["characters" if config.span > 1 else "tokens"])
+    return Training(
+        sweep=run.sweep, task="masked", model=config.model, length=length, tokens=length,
+        rows=asked or (SAMPLE_ROWS if data == "sample" else facts["train"]), scored=0,
+        batch=max(1, config.batch_tokens // length), epochs=config.epochs, checkpoints=1 + config.snapshots,
+        size=_size(config, config.vocabulary_size),
+    )  # fmt: skip
+
+
 def _size(config: Any, vocabulary: int) -> tuple[tuple[str, int], ...]:
     return tuple({"hidden": config.hidden, "layers": config.layers, "vocabulary": vocabulary}.items())
 
 
 READERS: dict[str, Callable[[Run, Mapping[str, Any]], Training | None]] = {
+    "pretrain": _pretrained,
     "train_and_score": _relation,
     "train_tagger": _tagger,
     "score_left_out": _network,

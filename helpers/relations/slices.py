@@ -99,11 +99,11 @@ def gains(
     return frame.drop(columns="than")
 
 
-def false_positives(gold: Sequence[int], logits: Sequence[np.ndarray]) -> np.ndarray:
-    """Count no_relation rows that are given a relation, and no_relation rows: (seeds, n, 2)."""
+def left_alone(gold: Sequence[int], logits: Sequence[np.ndarray]) -> np.ndarray:
+    """Count no_relation rows that are given no relation, and no_relation rows: (seeds, n, 2)."""
     negative = np.asarray(gold) == NO_RELATION
-    wrong = [negative & (one.argmax(axis=1) != NO_RELATION) for one in logits]
-    return np.stack([np.stack([one, negative], axis=-1) for one in wrong]).astype(float)
+    right = [negative & (one.argmax(axis=1) == NO_RELATION) for one in logits]
+    return np.stack([np.stack([one, negative], axis=-1) for one in right]).astype(float)
 
 
 def by_class(

@@ -33,7 +33,7 @@ class Hub:
     def __init__(self, root, folder):
         from datasets import ClassLabel, Dataset, DatasetDict, Features, List, Value
 
-        text, self.root, self.calls = Value("string"), root, []
+        text, self.root, self.calls, self.revisions = Value("string"), root, [], {}
         relations = corpora.load_relations(folder, "train")
         ner = Dataset.from_list(
             [{"sentence": "<하람:PS> #", "tokens": list("하람 #"), "ner_tags": [6, 7, 12, 12]}],
@@ -53,10 +53,11 @@ class Hub:
         }.items():
             DatasetDict(splits).save_to_disk(root / name)
 
-    def __call__(self, *name, split=None):
+    def __call__(self, *name, split=None, revision=None):
         from datasets import load_from_disk
 
         self.calls.append((*name, split))
+        self.revisions.setdefault(name[0], set()).add(revision)
         saved = load_from_disk(self.root / " ".join(name))
         if split is not None and split not in saved:
             raise ValueError(f'Unknown split "{split}". Should be one of {list(saved)}.')

@@ -79,6 +79,14 @@ class TestHub:
         (hub.root / "klue/klue re2").rename(hub.root / "klue/klue re")
         assert corpora.load_relations("hub", "train")["label"][:] == [29 - i for i in reversed_["label"]]
 
+    def test_reading_and_fetching_take_the_same_commit(self, hub, tmp_path):
+        for name, load in LOADERS.items():
+            load("hub", "dev" if name == "lambada" else "train")
+        assert cli.main(["fetch", str(tmp_path / "data")]) == 0
+        pinned = {name: found for name, found in hub.revisions.items() if found != {None}}
+        assert pinned.keys() == {"klue/klue", "wikimedia/wikipedia"}
+        assert all(len(found) == 1 and len(*found) == 40 for found in pinned.values())
+
     def test_missing_split(self, hub):
         refused("Unknown split .*cross-validate", corpora.load_techniques, "hub", "dev")
 

@@ -54,6 +54,15 @@ def test_recomputing_keeps_a_fraction_and_costs_a_forward_pass():
     assert footprints.operations(again, second) == pytest.approx(4 / 3 * footprints.operations(plain, first))
 
 
+def test_a_gpu_keeps_probabilities_in_32_bits_and_dropout_in_a_byte():
+    scores, kept = torch.randn(3, 5, dtype=torch.bfloat16, requires_grad=True), []
+    saved = torch.autograd.graph.saved_tensors_hooks(lambda one: kept.append(one) or one, lambda one: one)
+    with saved, footprints.as_on_cuda():
+        probabilities = torch.nn.functional.softmax(scores, dim=-1)
+        torch.nn.Dropout(0.5)(probabilities)
+    assert [(one.dtype, one.numel()) for one in kept] == [(torch.float32, 15), (torch.bool, 15)]
+
+
 def test_a_frozen_encoder_trains_its_head():
     found = footprints.footprint(training(frozen=True))
     assert found.trained == 32 * 13 and found.activations == 0

@@ -29,6 +29,28 @@ print(found.groupby("x").mean() - 1, f"{found['a']:.1f}")
     ]
 
 
+def test_encoders_that_are_pretrained_on_the_way_are_written_down():
+    both = """
+from helpers import pretrained
+how = {"sentences": 30, "epochs": 2}
+made = pretrained.encoders(data, ["train:bpe 500", "train:character"], how, dev=dev)
+again = pretrained.encoder(data, "train:bpe 500", how, dev=dev)
+results.train(splits, [replace(config, model=one.folder) for one in made.values()], name="a")
+"""
+    found = runs(CONFIG, both, epochs=1, data="sample")
+    assert [(run.sweep, run.function, run.part) for run in found[:2]] == 2 * [
+        ("pretrained", "pretrain", ("sample", 30))
+    ]
+    assert [(run.config.tokenizer, run.config.vocabulary_size) for run in found[:2]] == [
+        ("train:bpe", 500),
+        ("train:character", 8000),
+    ]
+    assert [run.config.model for run in found[2:]] == [
+        "pretrained train:bpe 500",
+        "pretrained train:character",
+    ]
+
+
 def test_what_follows_the_last_sweep_may_need_results():
     after = "results.train(splits, [config], name='a')\nfirst, second = score(splits)"
     assert len(runs(CONFIG, after, epochs=1)) == 1

@@ -45,3 +45,10 @@ def test_steps_are_those_of_the_studies(paper):
 def test_a_notebook_without_a_plan_trains_nothing():
     (plan,) = plans.make(ROOT / "params" / "smoke", only=["template"])
     assert plans.trainings(plan) == Counter()
+
+
+def test_pretraining_counts_its_tokens():
+    (plan,) = plans.make(ROOT / "params" / "smoke", only=["03"])
+    (one,) = [training for training in plans.trainings(plan) if training.sweep == "pretrained"]
+    assert (one.model, one.rows, one.epochs) == ("bilstm", 300, 1)
+    assert one.batch * one.length == pytest.approx(1024, rel=0.05)  # tokens of a step

@@ -86,11 +86,11 @@ def test_identical_systems_gain_nothing_anywhere():
     assert table[["inside", "outside", "difference"]].iloc[0].tolist() == [(0, 0, 0)] * 3
 
 
-def test_false_positives_look_at_no_relation_rows_only():
+def test_only_no_relation_rows_can_be_left_alone():
     gold = np.array([0, 0, 0, 0, 5])
-    stats = slices.false_positives(gold, [logits([0, 0, 0, 7, 0]), logits([0, 0, 0, 0, 0])])
-    assert stats.sum(axis=1).tolist() == [[1, 4], [0, 4]]
-    assert stats[0, 3].tolist() == [1, 1] and stats[:, 4].tolist() == [[0, 0], [0, 0]]
+    stats = slices.left_alone(gold, [logits([0, 0, 0, 7, 0]), logits([0, 0, 0, 0, 0])])
+    assert stats.sum(axis=1).tolist() == [[3, 4], [4, 4]]
+    assert stats[0, 3].tolist() == [0, 1] and stats[:, 4].tolist() == [[0, 0], [0, 0]]
 
 
 def test_by_class_leaves_absent_labels_out():
