@@ -46,7 +46,7 @@ HEADINGS = (
     "peak",
     "estimate",
     "s a step",
-    "hours here",
+    "time here",
     "disk",
     "fits",
     "",
@@ -115,7 +115,7 @@ def _cells(training: Training, runs: int, steps: float, done: Mapping[str, Any])
     peak, seconds, hours = "", "", ""
     if "peak" in done:
         peak, seconds = estimates.gigabytes(done["peak"]), f"{done['seconds']:.2f}"
-        hours = f"{steps * done['seconds'] / 3600:,.1f}"
+        hours = estimates.duration(steps * done["seconds"] / 3600)
     batch = f"{training.batch}" + (f" × {training.accumulate}" if training.accumulate > 1 else "")
     expected, kept = estimates.gigabytes(done["expected"]), estimates.gigabytes(runs * whole.kept)
     said = done.get("error") or ("random weights" if done.get("random") else "")

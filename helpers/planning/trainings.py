@@ -139,7 +139,7 @@ def _pretrained(run: Run, values: Mapping[str, Any]) -> Training:
     if data == "posts":  # 05: the texts of its training posts, all folds but two
         facts, posts = FACTS["data"]["posts"], values["rows"] or FACTS["data"]["posts"]["train"]
         asked = round(posts * (1 - 2 / values["fold_count"]))
-    length = min(config.length, facts["characters" if config.span > 1 else "tokens"])
+    length = min(config.length, facts.get("characters" if config.span > 1 else "tokens", config.length))
     return Training(
         sweep=run.sweep, task="masked", model=config.model, length=length, tokens=length,
         rows=asked or (SAMPLE_ROWS if data == "sample" else facts["train"]), scored=0,
