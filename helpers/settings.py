@@ -75,7 +75,7 @@ RANGES = {
     "batch_tokens": Range(16, 1e8),
     "sentences": Range(100, 1e8),  # of the sample world, to pretrain on
     "attacks": Range(2, 1000),
-    "fold_count": Range(2, 1000),
+    "fold_count": Range(3, 1000),  # two are left out at a time
     "folds": Range(2, 1000),
     "decimals": Range(0, 12),
     "dropout": Range(0, 0.95),

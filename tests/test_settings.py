@@ -13,6 +13,7 @@ from tests.conftest import ROOT
         ({"batch_size": 0}, "batch_size must lie from 1 to 1,000,000, got 0"),
         ({"vocabulary_size": 0}, "vocabulary_size must lie from 100 to 1,000,000, got 0"),
         ({"hidden": 0}, "hidden must lie from 1"),
+        ({"fold_count": 2}, "fold_count must lie from 3 to 1,000, got 2"),
         ({"peak_lr": 0.0}, "peak_lr must lie between 0 and 10, got 0.0"),
         ({"encoder_lr": -1}, "encoder_lr must lie above 0, got -1"),
         ({"held_out": 1.0}, "held_out must lie between 0 and 1, got 1.0"),

@@ -79,10 +79,11 @@ def mapped(pairs: Sequence[str]) -> dict[str, str]:
 def unlabelled(path: Path, task: str, fields: Mapping[str, str]) -> list[Row]:
     """Read every record of a file for prediction, in its order; labels are not looked at.
 
-    A .txt file has one text a line. A record that cannot be read is an error: all rows get an answer.
+    A .txt file has one text a line; where fields are named, or for relations, it is a table. A record that
+    cannot be read is an error: all rows get an answer.
     """
     reading = Reading(fields, test=True)
-    if path.suffix == ".txt":
+    if path.suffix == ".txt" and task != "relations" and not fields:
         lines = [line for line in files.read_text(path).split("\n") if line.strip()]
         rows = [row for line in lines for row in READ[task]({"text": line, "label": []}, path.name, reading)]
     else:

@@ -40,6 +40,16 @@ def test_texts_of_every_kind(tmp_path):
     ]
 
 
+def test_a_txt_with_named_columns_is_a_table(tmp_path):
+    path = tmp_path / "test.txt"
+    path.write_text("하람\t나래\t하람은 나래를 만났다.\n")
+    fields = {"subject": "1", "object": "2", "text": "3"}
+    (row,) = corpora.load_unlabelled(path, "relations", fields=fields)
+    assert (row["sentence"], row["object_entity"]["start_idx"]) == ("하람은 나래를 만났다.", 4)
+    (post,) = corpora.load_unlabelled(path, "multilabel", fields={"text": "3"})
+    assert post["content"] == "하람은 나래를 만났다."
+
+
 def test_no_row_is_left_out_quietly(tmp_path):
     path = write_lines(tmp_path / "x.jsonl", [{"text": "글"}, {"text": " "}])
     refused(
