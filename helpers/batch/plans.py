@@ -148,11 +148,11 @@ def needs_hub(values: dict[str, Any]) -> bool:
 
 
 def hub_names(value: Any) -> list[str]:
-    """Return the texts in a parameter's value that name a model on the hub, each once."""
+    """Return the texts in a parameter's value that name models on the hub, with a commit or not, once."""
     return [
         text
         for text in dict.fromkeys(_texts(value))
-        if re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+", text) and not Path(text).exists()
+        if re.fullmatch(r"[A-Za-z][\w.-]*/[\w.-]+(@[\w.-]+)?", text) and not Path(text).exists()
     ]
 
 

@@ -22,6 +22,7 @@ from transformers.utils import logging as transformers_logging
 
 from helpers.learning.heads import Classifier, seeded
 from helpers.learning.inference import precision
+from helpers.text.revisions import revision_of
 
 KINDS = ("roberta", "bert", "electra", "deberta-v2", "gemma-2", "bilstm")
 MASKED = tuple(kind for kind in KINDS if kind != "gemma-2")
@@ -159,7 +160,9 @@ def _build(factory: Any, config: PreTrainedConfig, seed: int) -> PreTrainedModel
 
 
 def _load(factory: Any, name_or_folder: str | Path, **more: Any) -> PreTrainedModel:
+    base, commit = revision_of(name_or_folder)
     settings = {"dtype": torch.float32, "use_safetensors": True, "trust_remote_code": False} | more
+    settings |= {"revision": commit} if commit else {}
     try:
         with quiet():
             place = _safe_folder(name_or_folder)
@@ -168,7 +171,8 @@ def _load(factory: Any, name_or_folder: str | Path, **more: Any) -> PreTrainedMo
         raise OSError(
             f"cannot load {str(name_or_folder)!r}: expected a folder with config.json and weights "
             "(model.safetensors or pytorch_model.bin), or a hub id, cached or reachable; download it where "
-            f"there is a network (hf download {name_or_folder}) and pass the folder ({error})"
+            f"there is a network (hf download {base}{f' --revision {commit}' if commit else ''}) and pass "
+            f"the folder ({error})"
         ) from error
     if missing := sorted(name for name in found["missing_keys"] if not name.startswith(UNUSED)):
         raise ValueError(
@@ -196,7 +200,7 @@ def _four_bit() -> dict[str, Any]:
 def _safe_folder(name_or_folder: str | Path) -> str:
     """Return what to load: the name or folder itself, or a converted copy if it has a pickle only."""
     if (pickled := _only_pickled(name_or_folder)) is None:
-        return str(name_or_folder)
+        return revision_of(name_or_folder)[0]
     place = _converted(pickled)
     if not (place / SAFE).is_file():
         _convert(pickled, place)
@@ -207,10 +211,12 @@ def _only_pickled(name_or_folder: str | Path) -> Path | None:
     """Return the file to convert, if there is one and nothing safe beside it; sharded pickles are refused."""
     from transformers.utils import cached_file
 
+    base, commit = revision_of(name_or_folder)
     known = {
         name: cached_file(
-            str(name_or_folder),
+            base,
             name,
+            revision=commit,
             _raise_exceptions_for_missing_entries=False,
             _raise_exceptions_for_connection_errors=False,
             _raise_exceptions_for_gated_repo=False,

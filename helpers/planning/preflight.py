@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from helpers.planning import estimates
 from helpers.planning.trainings import Training
+from helpers.text.revisions import revision_of
 
 TIMEOUT = 5  # seconds
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
@@ -74,11 +75,16 @@ def _cached(name: str) -> Finding:
     """Look a model up where downloads are kept."""
     from huggingface_hub import try_to_load_from_cache
 
-    if not isinstance(try_to_load_from_cache(name, "config.json"), str):
-        return Finding(name, False, f"not in the cache; where there is a network: hf download {name}")
-    return _format(
-        name, {file for file in (SAFE, PICKLED) if isinstance(try_to_load_from_cache(name, file), str)}
-    )
+    base, commit = revision_of(name)
+    there = {
+        file
+        for file in ("config.json", SAFE, PICKLED)
+        if isinstance(try_to_load_from_cache(base, file, revision=commit), str)
+    }
+    if "config.json" not in there:
+        which = f" --revision {commit}" if commit else ""
+        return Finding(name, False, f"not in the cache; where there is a network: hf download {base}{which}")
+    return _format(name, there)
 
 
 def _published(name: str) -> Finding:
@@ -86,9 +92,10 @@ def _published(name: str) -> Finding:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
 
+    base, commit = revision_of(name)
     try:
-        info = HfApi().model_info(name)
-        HfApi().auth_check(name)
+        info = HfApi().model_info(base, revision=commit)
+        HfApi().auth_check(base)
     except GatedRepoError:
         return Finding(name, False, "gated: accept its licence on the hub, then `hf auth login`")
     except RepositoryNotFoundError:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from helpers.text.revisions import revision_of
+
 if TYPE_CHECKING:
     from transformers import PreTrainedConfig
 
@@ -30,10 +32,11 @@ def shape(
     if kind in encoders.KINDS:
         size: dict[str, Any] = {"hidden": hidden, "layers": layers, "vocab_size": vocabulary}
         return encoders.encoder_config(kind, max_length=length, **size)
-    if name in known():
-        return AutoConfig.for_model(**known()[name])
+    base, commit = revision_of(name)
+    if base in known():
+        return AutoConfig.for_model(**known()[base])
     try:
-        return AutoConfig.from_pretrained(name, trust_remote_code=False)
+        return AutoConfig.from_pretrained(base, revision=commit or "main", trust_remote_code=False)
     except OSError as error:
         raise ValueError(
             f"the shape of {name!r} is not known: expected a folder, a model in the hub's cache, or one of "

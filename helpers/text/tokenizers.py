@@ -23,6 +23,7 @@ from tokenizers import models as algorithms
 from transformers import PreTrainedTokenizerFast
 
 from helpers.text.morphemes import morphemes
+from helpers.text.revisions import revision_of
 
 SPECIAL = {
     name: f"[{name[:-6].upper()}]"
@@ -38,7 +39,8 @@ def load_tokenizer(
 
     "train:wordpiece" (or bpe, unigram, character, morpheme) is trained on `texts` up to `size` entries.
     "local:klue-roberta" is a folder or file below `vocabs` in the folder named by NUNCHI_DATA. Otherwise a
-    path — a saved tokenizer, a bare vocab.txt, a SentencePiece model — or a name on the hub.
+    path — a saved tokenizer, a bare vocab.txt, a SentencePiece model — or a name on the hub, `owner/name` or
+    `owner/name@commit`.
     """
     source, _, name = spec.partition(":")
     if source == "train":
@@ -218,10 +220,9 @@ def _only_file(path: Path) -> Path:
 def _saved(path: Path, spec: str) -> PreTrainedTokenizerFast:
     from transformers import AutoTokenizer
 
+    name, commit = revision_of(path if path.is_dir() else spec)
     try:
-        tokenizer = AutoTokenizer.from_pretrained(
-            str(path) if path.is_dir() else spec, trust_remote_code=False
-        )
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=commit or "main", trust_remote_code=False)
     except (OSError, ValueError) as error:
         raise ValueError(
             f"cannot load the tokenizer {spec!r}: it is no folder or file here, and the hub did not give it "
