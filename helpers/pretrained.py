@@ -111,8 +111,9 @@ def _texts(data: str, number: int | None, *, without: Iterable[str]) -> list[str
 def _encoder(tokenizer: str, row: Mapping[str, Any]) -> Encoder:
     found = np.load(Path(row["folder"]) / "held_out.npy")
     facts = {"tokenizer": tokenizer} | {name: row[name] for name in FACTS}
-    facts["pseudo_perplexity"] = estimate(found[:, [0, 2]], lambda sums: np.exp(ratio(sums))).interval()
-    facts["masked_accuracy"] = share(found[:, [1, 2]]).scaled(100)
+    if len(found) > 1:  # one row, of a few texts, has no spread
+        facts["pseudo_perplexity"] = estimate(found[:, [0, 2]], lambda sums: np.exp(ratio(sums))).interval()
+        facts["masked_accuracy"] = share(found[:, [1, 2]]).scaled(100)
     snapshots = sorted(
         Path(row["folder"]).glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1])
     )

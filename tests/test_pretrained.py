@@ -63,6 +63,13 @@ def test_a_callers_own_texts_are_read_less_what_repeats_dev():
     assert one.facts["exact_copies"] == 5 and one.facts["texts"] < len(texts) - 3
 
 
+def test_a_few_texts_are_enough_though_they_have_no_interval():
+    how = {name: value for name, value in TINY.items() if name != "sentences"}
+    texts = load_texts("sample", rows=60)["sample world"][:12]
+    found = pretrained.encoder("sample", "train:bpe", how | {"length": 128}, dev=[], texts=texts).facts
+    assert isinstance(found["pseudo_perplexity"], float) and 0 <= found["masked_accuracy"] <= 100
+
+
 def test_a_number_of_texts_is_drawn_from_a_folder(tmp_path):
     folder = tmp_path / "data" / "unlabelled"
     folder.mkdir(parents=True)
