@@ -13,6 +13,7 @@ import numpy as np
 
 from helpers import sweeps
 from helpers.corpora.texts import SAMPLE_ROWS, dev_sentences, load_texts
+from helpers.learning.averaging import Snapshots
 from helpers.learning.pretraining import PretrainingConfig, pretrain, rows
 from helpers.statistics import Interval, estimate, ratio, share
 
@@ -114,7 +115,5 @@ def _encoder(tokenizer: str, row: Mapping[str, Any]) -> Encoder:
     if len(found) > 1:  # one row, of a few texts, has no spread
         facts["pseudo_perplexity"] = estimate(found[:, [0, 2]], lambda sums: np.exp(ratio(sums))).interval()
         facts["masked_accuracy"] = share(found[:, [1, 2]]).scaled(100)
-    snapshots = sorted(
-        Path(row["folder"]).glob("checkpoint-*"), key=lambda path: int(path.name.split("-")[1])
-    )
+    snapshots = Snapshots(row["folder"]).folders()
     return Encoder(str(Path(row["folder"]) / "model"), facts, tuple(map(str, snapshots)))
