@@ -9,7 +9,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev
 # Two workers; a file's tests stay together, because they share fixtures.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Of `make fuzz`, `make soak` and `make mutants`.
 MINUTES ?= 10

@@ -1,8 +1,8 @@
 """What every test file shares: where the real files are, a small thread count, and the fast tier."""
 
+import collections
 import json
 import os
-import re
 import subprocess
 import sys
 import time
@@ -58,19 +58,24 @@ def pytest_configure(config):
     # A busy machine takes longer than Hypothesis expects of an example; that is no property of the code.
     hypothesis.settings.register_profile("nunchi", deadline=None)
     hypothesis.settings.load_profile("nunchi")
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False  # xdist's order: the most tests first, however short
     if config.getoption("--record-durations"):
         config.pluginmanager.register(Durations(), "durations")
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))  # a file shares fixtures
+    slow = json.loads(DURATIONS.read_text()) if DURATIONS.is_file() else {}
+    if hasattr(config, "workerinput"):  # the longest files first: none is left alone at the end
+        items.sort(key=lambda item: -slow.get(_file(item), 0))
     if config.getoption("--fast"):
-        slow = json.loads(DURATIONS.read_text())
         left_out = [item for item in items if item.nodeid in slow or _marked(item)]
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
 
 
 def _marked(item: pytest.Item) -> bool:
@@ -78,13 +83,14 @@ def _marked(item: pytest.Item) -> bool:
 
 
 class Durations:
-    """Record which tests take over a second, each with all the fixtures that it needs.
+    """Record which tests take over a second, each with all the fixtures that it needs, and which files.
 
-    A shared fixture is counted for every test that uses it: whichever runs first in the fast tier pays.
+    A shared fixture is counted for every test that uses it: whichever runs first in the fast tier pays. It is
+    counted once for the file.
     """
 
     def __init__(self):
-        self.fixtures, self.tests = {}, {}
+        self.fixtures, self.tests, self.files = {}, {}, collections.Counter()
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef):
@@ -105,11 +111,12 @@ class Durations:
 
     def pytest_runtest_logreport(self, report):
         """Runs in the process that writes the file, also for tests of other workers."""
+        self.files[report.nodeid.partition("::")[0]] += report.duration
         if report.when == "call":
-            name = re.sub(r"@[\w/.]+$", "", report.nodeid)  # xdist appends the group
-            self.tests[name] = dict(report.user_properties)["seconds"]
+            self.tests[report.nodeid] = dict(report.user_properties)["seconds"]
 
     def pytest_sessionfinish(self, session):
         if not hasattr(session.config, "workerinput"):
-            slow = {name: seconds for name, seconds in sorted(self.tests.items()) if seconds > FAST}
+            taken = self.tests | {file: round(seconds, 1) for file, seconds in self.files.items()}
+            slow = {name: seconds for name, seconds in sorted(taken.items()) if seconds > FAST}
             DURATIONS.write_text(json.dumps(slow, indent=1, ensure_ascii=False) + "\n")

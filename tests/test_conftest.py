@@ -1,6 +1,7 @@
-"""The fast tier: what is recorded as slow, and what is left out."""
+"""The fast tier: what is recorded as slow, and what is left out; which files start first."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -25,21 +26,32 @@ def test_has_an_id_of_its_own(marker): time.sleep(1.1)
 @pytest.mark.slow
 def test_is_marked(): pass
 """
+MANY = "".join(f"def test_{number}(): pass\n" for number in range(9))  # more tests, in less time
 SLOW = ["test_has_an_id_of_its_own[@]", "test_pays_for_the_fixture", "test_would_pay_if_it_came_first"]
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "1", "--dist", "loadgroup"]], ids=["alone", "workers"])
-def test_the_fast_tier_leaves_out_what_was_recorded_or_marked_as_slow(tmp_path, workers):
+@pytest.mark.parametrize(
+    ("workers", "first"),
+    [([], "test_many.py::test_0"), (["-n", "1", "--dist", "loadfile"], "test_some.py::test_is_fast")],
+    ids=["alone", "workers"],
+)
+def test_the_fast_tier_leaves_out_what_was_recorded_or_marked_as_slow(tmp_path, workers, first):
+    """Workers begin with the files that take longest: a short one at the end keeps nobody waiting."""
     (tmp_path / "tests").mkdir()
     shutil.copy(ROOT / "tests" / "conftest.py", tmp_path / "tests")
     (tmp_path / "tests" / "test_some.py").write_text(TESTS)
+    (tmp_path / "tests" / "test_many.py").write_text(MANY)
     (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = slow\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *workers, "tests"]
     subprocess.run([*command, "--record-durations"], cwd=tmp_path, check=True, capture_output=True)
     recorded = json.loads((tmp_path / "tests" / "durations.json").read_text())
-    assert sorted(recorded) == [f"tests/test_some.py::{name}" for name in SLOW]
-    done = subprocess.run([*command, "--fast"], cwd=tmp_path, check=True, capture_output=True, text=True)
-    assert "1 passed" in done.stdout
+    assert sorted(recorded) == ["tests/test_some.py", *(f"tests/test_some.py::{name}" for name in SLOW)]
+    assert 2 < recorded["tests/test_some.py"] < sum(recorded[f"tests/test_some.py::{name}"] for name in SLOW)
+    done = subprocess.run(
+        [*command, "--fast", "-v"], cwd=tmp_path, check=True, capture_output=True, text=True
+    )
+    assert "10 passed" in done.stdout
+    assert re.search(r"tests/(test_\w+.py::\w+)", done.stdout)[1] == first
 
 
 def test_the_record_names_tests_that_exist():
