@@ -5,11 +5,13 @@
 A mutant is a module with one operator, comparison, constant or condition exchanged. Its fast tests run in a
 forked process in which that module, and nothing else, is the mutant; libraries are imported once, before.
 A mutant survives when all tests pass. Messages of errors, docstrings and annotations are not mutated.
+Hypothesis draws the same examples every time, so that a score can be measured again.
 """
 
 import argparse
 import ast
 import copy
+import functools
 import importlib
 import importlib.abc
 import importlib.util
@@ -19,8 +21,11 @@ import random
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import hypothesis
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = {  # module → its tests
@@ -35,7 +40,7 @@ MODULES = {  # module → its tests
     "helpers.learning.averaging": ["tests/learning/test_averaging.py"],
 }
 SECONDS = 900  # after which a mutant counts as noticed: it hangs
-# Mutants that compute the same, or that only cost time, by module and place as printed; each says why.
+# Mutants that no test can tell from the module, as printed but for the line's number; each says why.
 EXPLAINED: dict[str, str] = {}
 COMPARED = {
     ast.Lt: ast.LtE,
@@ -118,14 +123,12 @@ class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     """An importer of one module, mutated at one place; without a number, as it is."""
 
     def __init__(self, module: str, number: int | None = None) -> None:
-        self.module, self.path = module, ROOT / (module.replace(".", "/") + ".py")
+        self.module, self.path, self.line, self.said = module, _path(module), 0, ""
         self.tree = ast.parse(self.path.read_text(encoding="utf-8"))
-        if number is None:
-            return
-        node = list(places(self.tree))[number]
-        line = self.path.read_text(encoding="utf-8").splitlines()[node.lineno - 1].strip()
-        self.said = f"{module}:{node.lineno}:{node.col_offset} {_exchanged(node)}: {line}"
-        mutate(node)
+        if number is not None:
+            node = list(places(self.tree))[number]
+            self.line, self.said = node.lineno, said(module, node)
+            mutate(node)
 
     def find_spec(self, name, path=None, target=None):
         return (
@@ -139,33 +142,81 @@ class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         exec(compile(ast.fix_missing_locations(self.tree), str(self.path), "exec"), module.__dict__)
 
 
-def preload(files: list[str]) -> None:
-    """Import the libraries that files import, so that every forked process has them."""
-    for file in files:
-        for node in ast.walk(ast.parse((ROOT / file).read_text(encoding="utf-8"))):
+def preload(module: str, tests: list[str]) -> None:
+    """Import the libraries of a module and its tests, and the helpers below it, for the forked processes."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "helpers"]:
+        del sys.modules[name]
+    for path in (_path(module), *(ROOT / file for file in tests)):
+        below = ("tests",) if path == _path(module) else ("tests", "helpers")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-            names += (
-                [node.module] if isinstance(node, ast.ImportFrom) and node.module and not node.level else []
-            )
+            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
             for name in names:
-                if name.partition(".")[0] not in ("helpers", "tests"):
+                if name.partition(".")[0] not in below:
                     importlib.import_module(name)
+    assert module not in sys.modules, f"{module} is imported by what it imports"
 
 
-def noticed(mutant: Mutant, tests: list[str]) -> bool:
-    """Tell whether a test fails in a process in which the module is the mutant."""
-    pid = os.fork()
-    if not pid:
+class Trial:
+    """A pytest plugin that forks once for every mutant, before tests are collected: the child runs them."""
+
+    def __init__(self, mutants: Iterator[Mutant]) -> None:
+        self.mutants, self.survivors, self.forked = mutants, [], False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self) -> bool | None:
+        for mutant in self.mutants:
+            if not (pid := os.fork()):
+                self.forked = True
+                return self._begin(mutant)
+            if not os.waitpid(pid, 0)[1]:
+                self.survivors.append(mutant)
+                if mutant.line and mutant.said not in EXPLAINED:
+                    print(f"survived  {mutant.line}: {mutant.said}", flush=True)
+        return True  # nothing is left to collect
+
+    def _begin(self, mutant: Mutant) -> None:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
         signal.alarm(SECONDS)
-        import pytest
-
+        phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]  # a failure need not be made small
+        hypothesis.settings.register_profile(
+            "mutants", deadline=None, database=None, derandomize=True, phases=phases
+        )
+        hypothesis.settings.load_profile("mutants")
         sys.meta_path.insert(0, mutant)
-        options = ["-x", "-q", "--fast", "-p", "no:xdist", "-p", "no:cacheprovider", "--no-header"]
-        os._exit(int(pytest.main([*options, *tests]) != 0))
-    return os.waitpid(pid, 0)[1] != 0
+
+
+def survivors(mutants: Iterable[Mutant], tests: list[str]) -> list[Mutant]:
+    """Return the mutants that the tests do not notice."""
+    trial = Trial(iter(mutants))
+    options = ["-x", "-s", "--fast", "-o", "addopts="]
+    options += [word for name in ("terminal", "xdist", "cacheprovider") for word in ("-p", f"no:{name}")]
+    code = pytest.main([*options, *tests], plugins=[trial])
+    if trial.forked:
+        os._exit(int(code != 0))
+    return trial.survivors
+
+
+def _path(module: str) -> Path:
+    return ROOT / (module.replace(".", "/") + ".py")
+
+
+@functools.cache
+def _lines(module: str) -> list[str]:
+    return _path(module).read_text(encoding="utf-8").splitlines()
+
+
+def said(module: str, node: ast.AST) -> str:
+    """Name a mutant by what it exchanges, and where in which line."""
+    line = _lines(module)[node.lineno - 1]
+    at = node.col_offset - (len(line) - len(line.lstrip()))
+    return f"{module} {_exchanged(node)} at {at}: {line.strip()}"
+
+
+def all_said(module: str) -> list[str]:
+    return [said(module, node) for node in places(ast.parse("\n".join(_lines(module))))]
 
 
 def main() -> int:
@@ -178,43 +229,35 @@ def main() -> int:
     sys.path.insert(0, str(ROOT))
     os.environ["OMP_NUM_THREADS"] = "1"
     (ROOT / "reports").mkdir(exist_ok=True)
-    table, survivors = [], []
+    there = {name for module in MODULES for name in all_said(module)}
+    if old := [name for name in EXPLAINED if name not in there]:
+        print("explained, but no longer there:", *old, sep="\n")
+        return 1
+    table, unnoticed = [], []
     for module, tests in MODULES.items():
         if options.only not in module:
             continue
-        count = len(
-            list(places(ast.parse((ROOT / (module.replace(".", "/") + ".py")).read_text(encoding="utf-8"))))
-        )
-        drawn = range(count)
+        start, count = time.time(), len(all_said(module))
+        drawn = list(range(count))
         if options.sample and options.sample < count:
             drawn = sorted(random.Random(f"{module} {options.seed}").sample(drawn, options.sample))
-        preload([module.replace(".", "/") + ".py", *tests])
-        if noticed(Mutant(module), tests):
+        preload(module, tests)
+        if not survivors([Mutant(module)], tests):
             print(f"{module}: its tests fail without a mutant", flush=True)
             return 1
-        start, alive = time.time(), []
-        for number in drawn:
-            mutant = Mutant(module, number)
-            if not noticed(mutant, tests):
-                alive.append(mutant.said)
-                print(f"survived  {mutant.said}", flush=True)
-        known = [said for said in alive if any(said.startswith(place) for place in EXPLAINED)]
+        alive = survivors((Mutant(module, number) for number in drawn), tests)
+        known = [mutant for mutant in alive if mutant.said in EXPLAINED]
+        open_ones = [f"{mutant.line}: {mutant.said}" for mutant in alive if mutant not in known]
         tried = len(drawn) - len(known)
-        score = 100 * (tried - len(alive) + len(known)) / max(tried, 1)
-        row = {
-            "module": module,
-            "mutants": count,
-            "tried": len(drawn),
-            "survived": len(alive),
-            "explained": len(known),
-        }
-        table.append(row | {"score": round(score, 1)})
-        survivors += alive
-        tally = f"{len(drawn)} of {count} tried, {len(alive)} survived, {len(known)} explained"
+        row = {"module": module, "mutants": count, "tried": len(drawn), "explained": len(known)}
+        score = 100 * (tried - len(open_ones)) / max(tried, 1)
+        table.append(row | {"survived": len(open_ones), "score": round(score, 1)})
+        unnoticed += open_ones
+        tally = f"{len(drawn)} of {count} tried, {len(known)} explained, {len(open_ones)} survived"
         print(f"{module}: {tally}: {score:.1f} %  ({time.time() - start:.0f} s)", flush=True)
     (ROOT / "reports" / "mutants.json").write_text(
         json.dumps(
-            {"seed": options.seed, "modules": table, "survivors": survivors}, ensure_ascii=False, indent=1
+            {"seed": options.seed, "modules": table, "survivors": unnoticed}, ensure_ascii=False, indent=1
         )
         + "\n"
     )
