@@ -2,7 +2,7 @@
 
     python .ci/mutants.py --sample 25 --seed 0      as `make mutants` runs it; --sample 0 takes every mutant
 
-A mutant is a module with one operator, comparison, constant or condition exchanged. Its fast tests run in a
+A mutant is a module with one operator, comparison, constant or condition exchanged. Its tests run in a
 forked process in which that module, and nothing else, is the mutant; libraries are imported once, before.
 A mutant survives when all tests pass. Messages of errors, docstrings and annotations are not mutated.
 Hypothesis draws the same examples every time, so that a score can be measured again.
@@ -26,6 +26,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+import yaml
 
 ROOT = Path(__file__).resolve().parent.parent
 MODULES = {  # module → its tests
@@ -40,8 +41,8 @@ MODULES = {  # module → its tests
     "helpers.learning.averaging": ["tests/learning/test_averaging.py"],
 }
 SECONDS = 900  # after which a mutant counts as noticed: it hangs
-# Mutants that no test can tell from the module, as printed but for the line's number; each says why.
-EXPLAINED: dict[str, str] = {}
+# Mutants that no test can tell from the module, as printed but for the line's number, and why.
+EXPLAINED = yaml.safe_load((ROOT / ".ci" / "equivalent.yaml").read_text(encoding="utf-8"))
 COMPARED = {
     ast.Lt: ast.LtE,
     ast.LtE: ast.Lt,
@@ -175,6 +176,12 @@ class Trial:
                     print(f"survived  {mutant.line}: {mutant.said}", flush=True)
         return True  # nothing is left to collect
 
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """The fast tests first: most mutants live no longer."""
+        seconds = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
+        items.sort(key=lambda item: seconds.get(item.nodeid, 0))
+
     def _begin(self, mutant: Mutant) -> None:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
@@ -191,7 +198,7 @@ class Trial:
 def survivors(mutants: Iterable[Mutant], tests: list[str]) -> list[Mutant]:
     """Return the mutants that the tests do not notice."""
     trial = Trial(iter(mutants))
-    options = ["-x", "-s", "--fast", "-o", "addopts="]
+    options = ["-x", "-s", "-m", "not slow and not real", "-o", "addopts="]
     options += [word for name in ("terminal", "xdist", "cacheprovider") for word in ("-p", f"no:{name}")]
     code = pytest.main([*options, *tests], plugins=[trial])
     if trial.forked:
