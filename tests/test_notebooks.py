@@ -237,14 +237,6 @@ class TestSmokeRuns:
             "python -m tests.translatable FOLDER"
         )
 
-    def test_the_same_parameters_give_the_same_bytes(self, smoke, tmp_path):
-        suite = str(ROOT / "params" / "smoke")
-        command = [sys.executable, "-m", "helpers", "run", suite, "--only", "01,template", "--jobs", "2"]
-        subprocess.run([*command, "--out", str(tmp_path)], check=True, capture_output=True, timeout=300)
-        for name in ("01_eda", "template"):
-            again = (tmp_path / "smoke" / name / "metrics.json").read_bytes()
-            assert again == (smoke[1] / name / "metrics.json").read_bytes()
-
 
 @pytest.mark.slow
 def test_plain_papermill_refuses_what_the_runner_would_refuse(tmp_path, monkeypatch):

@@ -170,8 +170,15 @@ def notebook(request, tmp_path_factory):
         patch.setattr(sweeps._Grid, "__init__", watch)
         run = Notebook(request.param, folder)
         run.path, run.swept = request.param, {name: len(keys) for name, keys in swept.items()}
+        run.recorded = (folder / "metrics.json").read_bytes()
         yield run
     InteractiveShell.clear_instance()
+
+
+@pytest.mark.slow
+def test_the_same_parameters_give_the_same_bytes(notebook, smoke):
+    """Run here and by the runner: two processes, one record."""
+    assert notebook.recorded == (smoke[1] / notebook.path.stem / "metrics.json").read_bytes()
 
 
 def test_the_plan_counts_what_is_trained(notebook):

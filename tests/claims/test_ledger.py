@@ -64,6 +64,8 @@ def test_real_files_give_the_expected_verdict(claim, judge):
 def test_real_files_give_the_expected_verdict_slowly(claim, judge):
     finding = judge.judge(claim)
     assert finding.verdict == claim.expected, finding
+    if claim.id == "re-tfidf":  # refuted, because the structured baseline is stronger now
+        assert ledger.figures(finding.found)[1] > 46.3
 
 
 def test_a_verdict_is_computed():

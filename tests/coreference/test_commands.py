@@ -1,8 +1,6 @@
 """`nunchi checkpoints`: records, ranking, failures."""
 
 import json
-import subprocess
-import sys
 
 import pandas as pd
 import pytest
@@ -52,15 +50,6 @@ def test_the_command_evaluates_ranks_and_reports_failures(run, tmp_path, capsys)
     assert main(["checkpoints", str(run / "checkpoint-0"), "--out", str(out), "--documents", "4"]) == 0
     assert main(["checkpoints", str(tmp_path / "nowhere")]) == 2
     assert "no folder" in capsys.readouterr().err
-
-
-def test_the_command_runs_as_a_module(run, tmp_path, root):
-    command = [sys.executable, "-m", "helpers", "checkpoints", str(run / "checkpoint-10"), "--documents", "2"]
-    done = subprocess.run(
-        [*command, "--out", str(tmp_path / "out")], cwd=root, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert "checkpoint-10" in done.stdout
 
 
 def test_several_folders_are_told_apart_and_ranked_together(run, tmp_path, capsys, tokenizer):

@@ -6,8 +6,6 @@ import os
 import resource
 import shutil
 import signal
-import subprocess
-import sys
 from functools import partial
 from pathlib import Path
 
@@ -22,6 +20,7 @@ from helpers.learning.averaging import EMA, LAWA, SWA, trained_weights
 from helpers.learning.config import Every, Moment, TrainConfig, learning_rate
 from helpers.learning.inference import predict
 from helpers.learning.loop import fit
+from tests import forked
 
 LABELS = ("low", "high")
 
@@ -107,10 +106,10 @@ def assert_same(run, other):
 
 
 @pytest.mark.parametrize("step", [3, 14])
-def test_a_killed_run_goes_on_bit_for_bit(tmp_path, root, undisturbed, step):
-    code = f"from tests.learning.test_loop import *; complete_run(Path({str(tmp_path)!r}), stop_at={step})"
-    killed = subprocess.run([sys.executable, "-c", code], cwd=root, capture_output=True)
-    assert killed.returncode == -signal.SIGKILL, killed.stderr.decode()
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path, undisturbed, step):
+    killed = forked.start(complete_run, tmp_path, step)
+    killed.join()
+    assert killed.exitcode == -signal.SIGKILL
     assert (checkpointing.latest(tmp_path) is not None) == (step > 4)
     assert_same(complete_run(tmp_path), undisturbed)
 

@@ -90,12 +90,15 @@ def test_a_rule_that_is_right_beats_the_fixed_half():
 
 @pytest.mark.slow
 def test_intervals_of_a_level_and_of_a_difference_hold_the_truth_in_95_of_100_cases():
-    """Held-out score of a rule, and the difference of two; for a larger simulation see `draws.GROUPS`."""
+    """Held-out score of a rule, and the difference of two; for a larger simulation see `draws.GROUPS`.
+
+    The truth is a mean of 300 sets: its own error costs the coverage 0.02 points.
+    """
     pair = (rules.f1_optimum, rules.match_rate)
     expected = np.array(
         [
             [cf.cross_fit(rule, y, draw).outside for rule in pair]
-            for y, (draw,) in map(_set_of_500, range(600))
+            for y, (draw,) in map(_set_of_500, range(300))
         ]
     ).mean(axis=0)
     held = {"level": 0, "difference": 0}

@@ -81,10 +81,3 @@ def test_real_type_pair_lookup(real_data):
         micro_f1(part["label"][:], baselines.type_pair(train, part).argmax(axis=1)) for part in (train, dev)
     ]
     assert got == pytest.approx([57.1, 37.1], abs=0.05)
-
-
-@pytest.mark.real
-@pytest.mark.slow
-def test_real_structured_tfidf_is_a_strong_baseline(real_data):
-    train, dev = (corpora.load_relations(str(real_data), split) for split in ("train", "dev"))
-    assert micro_f1(dev["label"][:], baselines.structured_tfidf(train, dev).argmax(axis=1)) > 46.3

@@ -1,9 +1,6 @@
 """Trainings that are killed in the middle of a sweep go on from their checkpoint, to the same bytes."""
 
 import os
-import signal
-import subprocess
-import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +9,7 @@ import pytest
 
 from helpers.learning import checkpointing
 from helpers.sweeps import sweep
+from tests import forked
 
 TEXTS = [
     f"{name}는 {place}에서 {number}년에 {verb}"
@@ -117,15 +115,18 @@ def run(case: str, parent: Path):
         return sweep(function, [config], name=case, shared=shared, fingerprint=case, workers=1)
 
 
-def kill_in_the_middle(case: str, parent: Path, cache: Path, root: Path) -> None:
-    code = f"from tests.sweeps.test_resume import *; run({case!r}, Path({str(parent)!r}))"
-    environment = os.environ | {"NUNCHI_CACHE": str(cache), "PYTHONPATH": str(root)}
-    process = subprocess.Popen([sys.executable, "-c", code], cwd=root, env=environment)
+def run_apart(case: str, parent: Path, cache: Path) -> None:
+    os.environ["NUNCHI_CACHE"] = str(cache)
+    run(case, parent)
+
+
+def kill_in_the_middle(case: str, parent: Path, cache: Path) -> None:
+    process = forked.start(run_apart, case, parent, cache)
     while not list(cache.glob(f"sweeps/{case}/*.part/files/checkpoints/step-*")):
-        assert process.poll() is None, "it ended before it had saved anything"
+        assert process.is_alive(), "it ended before it had saved anything"
         time.sleep(0.005)
-    os.kill(process.pid, signal.SIGKILL)
-    process.wait()
+    process.kill()
+    process.join()
 
 
 def contents(folder: str) -> dict[str, bytes]:
@@ -136,10 +137,10 @@ def contents(folder: str) -> dict[str, bytes]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
-def test_a_killed_training_goes_on_to_the_same_bytes(case, tmp_path, root, monkeypatch, capsys):
+def test_a_killed_training_goes_on_to_the_same_bytes(case, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path / "undisturbed"))
     wanted = run(case, tmp_path / "parent")
-    kill_in_the_middle(case, tmp_path / "parent", tmp_path / "cache", root)
+    kill_in_the_middle(case, tmp_path / "parent", tmp_path / "cache")
     monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path / "cache"))
     again = run(case, tmp_path / "parent")
     assert wanted["resumed_from"][0] == 0 and again["resumed_from"][0] > 0
