@@ -2,6 +2,7 @@
 
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, localcontext
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from helpers.multilabel.probing import (
+    _told,
     attack,
     joint_counts,
     positives_from_score,
@@ -88,6 +90,18 @@ def test_impossible_scores_have_no_count(score):
 def test_the_ends_of_the_scale():
     assert list(positives_from_score(0.0, 1147, 10, 5)) == [0]
     assert list(positives_from_score(0.1, 1147, 10, 5)) == [1147]
+    assert [list(positives_from_score(score, 1, 1, 0)) for score in (0.0, 1.0)] == [[0], [1]]
+
+
+def test_what_is_recovered_from_few_decimals_is_a_range_and_its_middle():
+    counts = positives_from_score(0.013, 1147, 10, 3)
+    (row,) = recover({"fud": 0.013}, n_rows=1147, n_classes=10, decimals=3).itertuples(index=False)
+    assert (row.fewest, row.most, row.candidates) == (
+        counts[0],
+        counts[-1],
+        len(counts),
+    ) and row.candidates > 3
+    assert row.rate == pytest.approx((counts[0] + counts[-1]) / 2 / 1147)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +171,7 @@ def test_bits_are_the_entropy_of_the_printed_score():
     sharp = dict.fromkeys(range(8), 1.0)
     assert probe_bits([sharp], n_rows=1000, n_classes=1, decimals=5) == pytest.approx(3.0)
     assert probe_bits([sharp], n_rows=1000, n_classes=10, decimals=1) == pytest.approx(0.0)
+    assert probe_bits([{3: 1.0, 400: 0.0}], n_rows=1000, n_classes=1, decimals=5) == pytest.approx(0.0)
     wide = split_prior(300, total=3822, n_rows=1147, stratified=False)
     narrow = split_prior(300, total=3822, n_rows=1147, stratified=True)
     options = {"n_rows": 1147, "n_classes": 10, "decimals": 5}
@@ -167,7 +182,10 @@ def test_bits_are_the_entropy_of_the_printed_score():
 def test_split_priors_are_distributions_over_possible_counts():
     wide = split_prior(138, total=3822, n_rows=1147, stratified=False)
     assert sum(wide.values()) == pytest.approx(1.0, abs=1e-3)
-    assert min(split_prior(0, total=3822, n_rows=10, stratified=True)) == 0
+    near = split_prior(300, total=3000, n_rows=100, stratified=True)
+    assert near == {8: 0.04, 9: 0.25, 10: 1.0, 11: 0.25, 12: 0.04}
+    assert split_prior(0, total=3822, n_rows=10, stratified=True) == {0: 1.0, 1: 0.25, 2: 0.04}
+    assert split_prior(3822, total=3822, n_rows=10, stratified=True) == {8: 0.04, 9: 0.25, 10: 1.0}
 
 
 def random_labels(rng, n):
@@ -192,6 +210,17 @@ def test_a_stratified_split_is_told_from_a_random_one():
         stratification_test([0] * 6, n_rows=10, labels=np.zeros((50, 6)))
 
 
+def test_the_distance_of_a_split_by_hand():
+    labels = np.zeros((400, 2), dtype=int)
+    labels[:100, 0] = labels[50:250, 1] = 1
+    exact = stratification_test([25, 50], n_rows=100, labels=labels)
+    assert exact.distance == 0 and exact.p_random == pytest.approx(1 / 20_001)
+    # The first class is 5 rows off; its pooled rate is 130 / 500.
+    off = stratification_test([30, 50], n_rows=100, labels=labels, draws=500)
+    assert off.distance == pytest.approx(25 / (100 * 0.26 * 0.74 * (1 + 100 / 400)) / 2)
+    assert off == stratification_test([30, 50], n_rows=100, labels=labels, draws=500, seed=0)
+
+
 def test_probe_files_travel_to_a_competition_and_back(tmp_path):
     sample = tmp_path / "sample.csv"
     pd.DataFrame({"id": ["x", "y"], "fud": [0, 1], "cliché, old": [1, 1]}).to_csv(sample, index=False)
@@ -212,6 +241,13 @@ def test_probe_files_travel_to_a_competition_and_back(tmp_path):
 def test_scores_that_no_count_explains_name_the_class_and_the_way_out(tmp_path):
     with pytest.raises(ValueError, match=r"fud: no whole number .* 1147 rows .* nearest are 0\.05426 \(427"):
         recover({"fud": 0.05433}, n_rows=1147, n_classes=10, decimals=5)
+    with pytest.raises(ValueError, match=r"are 0\.09996 \(1146 positives\) and 0\.10000 \(1147 positives\)"):
+        recover({"fud": 0.5}, n_rows=1147, n_classes=10, decimals=5)
+    with pytest.raises(ValueError, match=r"are 0\.00000 \(0 positives\) and 0\.00017 \(1 positives\)"):
+        recover({"fud": -0.5}, n_rows=1147, n_classes=10, decimals=5)
+    (tmp_path / "s.csv").write_text("class,score\nfud,1.01\n")
+    with pytest.raises(ValueError, match="check fud"):
+        read_scores(tmp_path / "s.csv")
     (tmp_path / "s.csv").write_text("file,score\na,0.1\n")
     with pytest.raises(ValueError, match="no column class"):
         read_scores(tmp_path / "s.csv")
@@ -260,6 +296,7 @@ def defended(seed=0, rows=900, **defence):
 def test_an_open_board_gives_all_counts_away_one_each():
     board, labels = defended()
     frame = attack(board, labels=labels, submissions=6)
+    assert frame["submissions"].tolist() == [1, 2, 3, 4, 5, 6]
     assert frame["recovered"].iloc[-1] == 6 and frame["bits"].is_monotonic_increasing
     # All that could be known: minus log2 of the prior at the true counts.
     from scipy.stats import betabinom
@@ -268,6 +305,27 @@ def test_an_open_board_gives_all_counts_away_one_each():
     positive = labels.sum(axis=0)
     prior = betabinom.logpmf(truth, n, positive + 0.5, len(labels) - positive + 0.5)
     assert frame["bits"].iloc[-1] == pytest.approx(-prior.sum() / np.log(2))
+
+
+@pytest.mark.parametrize(
+    ("earlier", "printed", "low", "high"),
+    [
+        ([], 0.05, 0.04, 0.06),  # the first: printed to a step
+        ([0.05], 0.08, 0.02, 0.04),  # after an improvement
+        ([0.05, 0.05], 0.08, 0.015, 0.04),  # after none: it may have grown before, unseen
+        ([0.05, 0.05], 0.05, 0.0, 0.015),  # no improvement is seen
+    ],
+)
+def test_what_a_step_of_the_ladder_admits(earlier, printed, low, high):
+    board = SimpleNamespace(
+        gold=np.zeros((5, 3)), noise=0.0, ladder=0.01, decimals=5, submit=lambda *_, **__: printed
+    )
+    board.history = [("", score, 0.0) for score in earlier]
+    slack = 1e-5  # two roundings to five decimals
+    scores = np.array([low - 1.2 * slack, low - 0.8 * slack, high + 0.8 * slack, high + 1.2 * slack])
+    told = _told(board, [0, 1, 2], len(earlier), scores)
+    assert told.tolist() == [-np.inf, 0.0, 0.0, -np.inf]
+    assert _told(board, [0, 1], 2, scores).tolist() == [0.0] * 4, "all classes are in"
 
 
 @pytest.mark.parametrize("seed", range(12))
