@@ -147,6 +147,8 @@ def preload(module: str, tests: list[str]) -> None:
     """Import the libraries of a module and its tests, and the helpers below it, for the forked processes."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "helpers"]:
         del sys.modules[name]
+    for name in ("torch", "transformers", "datasets", "pandas"):  # what a conftest's helpers import
+        importlib.import_module(name)
     for path in (_path(module), *(ROOT / file for file in tests)):
         below = ("tests",) if path == _path(module) else ("tests", "helpers")
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -161,14 +163,16 @@ def preload(module: str, tests: list[str]) -> None:
 class Trial:
     """A pytest plugin that forks once for every mutant, before tests are collected: the child runs them."""
 
-    def __init__(self, mutants: Iterator[Mutant]) -> None:
-        self.mutants, self.survivors, self.forked = mutants, [], False
+    def __init__(self, mutants: Iterable[Mutant], tests: list[str]) -> None:
+        self.mutants, self.tests, self.survivors, self.forked = mutants, tests, [], False
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self) -> bool | None:
+    def pytest_collection(self, session: pytest.Session) -> bool | None:
         for mutant in self.mutants:
             if not (pid := os.fork()):
                 self.forked = True
+                assert mutant.module not in sys.modules, "imported before it was mutated"
+                session.config.args[:] = self.tests  # only now: a conftest beside them may import the module
                 return self._begin(mutant)
             if not os.waitpid(pid, 0)[1]:
                 self.survivors.append(mutant)
@@ -197,10 +201,10 @@ class Trial:
 
 def survivors(mutants: Iterable[Mutant], tests: list[str]) -> list[Mutant]:
     """Return the mutants that the tests do not notice."""
-    trial = Trial(iter(mutants))
+    trial = Trial(mutants, tests)
     options = ["-x", "-s", "-m", "not slow and not real", "-o", "addopts="]
     options += [word for name in ("terminal", "xdist", "cacheprovider") for word in ("-p", f"no:{name}")]
-    code = pytest.main([*options, *tests], plugins=[trial])
+    code = pytest.main([*options, "tests"], plugins=[trial])
     if trial.forked:
         os._exit(int(code != 0))
     return trial.survivors
