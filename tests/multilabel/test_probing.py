@@ -224,11 +224,12 @@ def test_the_distance_of_a_split_by_hand():
 def test_probe_files_travel_to_a_competition_and_back(tmp_path):
     sample = tmp_path / "sample.csv"
     pd.DataFrame({"id": ["x", "y"], "fud": [0, 1], "cliché, old": [1, 1]}).to_csv(sample, index=False)
-    paths = write_probes(sample, tmp_path / "probes")
+    paths = write_probes(sample, tmp_path / "board" / "probes")
+    assert write_probes(sample, tmp_path / "board" / "probes") == paths, "written again in its place"
     first = pd.read_csv(paths[0])
     assert first.columns.tolist() == ["id", "fud", "cliché, old"]
     assert first["fud"].tolist() == [1, 1] and first["cliché, old"].tolist() == [0, 0]
-    sheet = tmp_path / "probes" / "scores.csv"
+    sheet = tmp_path / "board" / "probes" / "scores.csv"
     with pytest.raises(ValueError, match="check fud"):
         read_scores(sheet)
     filled = pd.read_csv(sheet).assign(score=[0.33333, 0.5])
