@@ -52,3 +52,13 @@ def test_pretraining_counts_its_tokens():
     (one,) = [training for training in plans.trainings(plan) if training.sweep == "pretrained"]
     assert (one.model, one.rows, one.epochs) == ("bilstm", 300, 1)
     assert one.batch * one.length == pytest.approx(1024, rel=0.05)  # tokens of a step
+
+
+def test_fine_tuned_snapshots_are_scored_on_the_rows_that_the_notebook_asks_for():
+    (plan,) = plans.make(ROOT / "params" / "smoke", only=["06"])
+    scored = []
+    for dev_rows in (2000, 500):
+        plan.values["fine_tuning"]["dev_rows"] = dev_rows
+        (one,) = {t.scored for t in plans.trainings(plan) if t.sweep == "06-reading"}
+        scored.append(one)
+    assert scored[0] - scored[1] == 1500
