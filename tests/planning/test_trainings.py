@@ -1,10 +1,12 @@
 """How many runs of what a suite has, and how many steps."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from helpers.batch import plans
+from helpers.planning import estimates
 from tests.conftest import ROOT
 
 
@@ -40,6 +42,25 @@ def test_steps_are_those_of_the_studies(paper):
     by_curriculum = sorted({t.steps for t in paper["06"] if not t.phase})
     assert by_curriculum[0] == pytest.approx(655, rel=0.05)
     assert by_curriculum[-1] == pytest.approx(1980, rel=0.05)
+
+
+def test_what_the_studies_published_of_their_settings_is_in_the_paper_suite(paper):
+    cells: Counter = Counter()
+    for training, number in paper["02"].items():
+        if training.sweep == "02-legacy":
+            cells[training.epochs] += number
+    assert cells == {5: 26, 10: 3}
+    values = {plan.name[:2]: plan.values for plan in plans.make(ROOT / "params" / "paper")}
+    assert not any(values["04"]["recipe"].values())  # warm-up, decay, clipping
+    decoder = values["05"]["decoder"]
+    assert (decoder["max_tokens"], decoder["head"], decoder["pooling"]) == (2560, "linear", "last")
+    assert {t.batch * t.accumulate for t in paper["05"] if t.lora_rank} == {32}
+
+
+def test_the_masked_models_of_the_paper_suite_fit_80_gb_and_recomputed_24(paper):
+    (longest,) = {replace(t, rows=1, epochs=1, scored=0, phase="") for t in paper["06"] if t.length == 2048}
+    assert estimates.cost(longest).peak < 40e9
+    assert estimates.cost(replace(longest, recompute=True)).fits("L4")
 
 
 def test_a_notebook_without_a_plan_trains_nothing():
