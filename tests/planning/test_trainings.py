@@ -63,6 +63,14 @@ def test_the_masked_models_of_the_paper_suite_fit_80_gb_and_recomputed_24(paper)
     assert estimates.cost(replace(longest, recompute=True)).fits("L4")
 
 
+def test_the_longest_notebook_of_the_small_suite_takes_less_than_an_hour_on_a_t4(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path))  # no measured efficiency
+    (plan,) = plans.make(ROOT / "params" / "small-gpu", only=["03"])
+    costs = [estimates.cost(*pair) for pair in plans.trainings(plan).items()]
+    assert all(one.fits("T4") for one in costs)
+    assert estimates.makespan(costs, card="T4", gpus=1) < 50 / 60  # the rest reads and intervenes
+
+
 def test_a_notebook_without_a_plan_trains_nothing():
     (plan,) = plans.make(ROOT / "params" / "smoke", only=["template"])
     assert plans.trainings(plan) == Counter()
