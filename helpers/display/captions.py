@@ -52,10 +52,11 @@ class CaptionedFigure(Figure):
         if title is not None:
             title.set_gid(TITLE)
         drawn = print_figure(self, fmt="svg", bbox_inches=None, metadata={"Date": None})
-        words = {"title": "", "description": self.description, "alt": self.alternative(), "crop": 0.0}
+        alt = self.alternative()
+        words = {"title": "", "description": self.description, "alt": alt, "crop": 0.0}
         if title is not None:
             words |= {"title": title.get_text(), "crop": self._above(title)}
-        live = {} if records.in_batch() else {"text/html": in_lab(drawn, words["alt"])}
+        live = {} if records.in_batch() else {"text/html": in_lab(drawn, alt)}
         return {"image/svg+xml": drawn, **live}, {"image/svg+xml": words}
 
     def _title(self) -> Text | None:
