@@ -92,7 +92,7 @@ return [
   ...(document.body.innerText.includes('$$') ? ['a formula that was not drawn'] : []),
   ...[...document.images].filter((i) => !i.complete || !i.naturalWidth).map((i) => 'broken: ' + words(i)),
   ...(wide(page) ? [`the page is ${page.scrollWidth - page.clientWidth} px too wide`] : []),
-  ...all('main *').filter((e) => e.getBoundingClientRect().right > innerWidth + 1
+  ...all('body *').filter((e) => e.getBoundingClientRect().right > page.clientWidth + 1
       && !e.closest('.scroll, pre, svg, .hidden')).map((e) => 'wider than the page: ' + words(e)),
   ...all('main *').filter((e) => wide(e) && e.tabIndex < 0
       && /auto|scroll/.test(getComputedStyle(e).overflowX)).map((e) => 'scrolls without focus: ' + words(e)),

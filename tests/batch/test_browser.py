@@ -384,8 +384,13 @@ def test_the_error_is_the_first_thing_in_a_failed_report(offline, tiny):
 
 def test_a_comparison_is_a_page_like_the_others(offline, tiny, tmp_path):
     page = tmp_path / "comparison.html"
+    runs = [
+        tmp_path / f"{which}-run-of-a-study-with-a-long-name" / "effects" for which in ("first", "second")
+    ]
+    for folder in runs:
+        shutil.copytree(tiny / "effects", folder)
     for language in ("en", "ko"):
-        done = nunchi("compare", tiny / "plain", tiny / "effects", "--out", page, "--language", language)
+        done = nunchi("compare", *runs, "--out", page, "--language", language)
         assert done.returncode == 0, done.stderr
         show(offline, page, PHONE)
         assert [*pages.layout(offline), *pages.missing_glyphs(offline)] == []
