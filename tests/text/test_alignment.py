@@ -166,3 +166,9 @@ def test_unusable_input_is_refused():
         encode_with_offsets(object(), ["세종"])
     assert encode_with_offsets(tokenizer("bpe"), []) == []
     assert encode_with_offsets(tokenizer("bpe"), [""], special_tokens=False)[0].input_ids == []
+
+
+def test_characters_without_a_token_get_zero_unless_told_otherwise():
+    values, offsets = np.array([[2.0], [3.0]]), np.array([[0, 1], [2, 3]])
+    assert spread(values, offsets, length=4).ravel().tolist() == [2.0, 0.0, 3.0, 0.0]
+    assert spread(values, offsets, length=4, fill=-1.0).ravel().tolist() == [2.0, -1.0, 3.0, -1.0]
