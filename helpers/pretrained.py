@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from helpers import sweeps
-from helpers.corpora.texts import SAMPLE_ROWS, dev_sentences, load_texts
+from helpers.corpora.texts import SAMPLE_ROWS, dev_sentences, load_texts, read_texts
 from helpers.learning.averaging import Snapshots
 from helpers.learning.pretraining import PretrainingConfig, pretrain, rows
 from helpers.statistics import Interval, estimate, ratio, share
 
 NAME = "pretrained"  # what a notebook's parameter says
 FACTS = ("texts", "exact_copies", "near_copies", "tokens", "steps", "pseudo_perplexity", "masked_accuracy")
+GENERATED = "texts.txt"
 CHARACTERS = {"span": 3, "bigrams": 2**15}  # one masked character is told by its neighbours
 
 
@@ -99,8 +100,19 @@ def settings_of(tokenizer: str, settings: Mapping[str, Any]) -> PretrainingConfi
     return PretrainingConfig(**{"tokenizer": name, **kind, **settings, "vocabulary_size": size})
 
 
+def generate(*, rows: int, folder: Path) -> dict[str, int]:
+    """Write the sample world's text into a file: notebooks that read it need not generate it again."""
+    (texts,) = load_texts("sample", rows=rows).values()
+    (folder / GENERATED).write_text("\n".join(texts), encoding="utf-8")
+    return {"texts": len(texts)}
+
+
 def _texts(data: str, number: int | None, *, without: Iterable[str]) -> list[str]:
-    read = load_texts(data, rows=number or SAMPLE_ROWS)
+    if data == "sample":
+        made = sweeps.sweep(generate, [{"rows": number or SAMPLE_ROWS}], name="sample-texts", engine="local")
+        read = {"sample world": read_texts(Path(made["folder"].iloc[0]) / GENERATED)}
+    else:
+        read = load_texts(data)
     if strange := set(without) - set(read):
         raise ValueError(f"pretraining without {sorted(strange)}: {data!r} has the texts {list(read)}")
     found = [text for name, some in read.items() if name not in set(without) for text in some]

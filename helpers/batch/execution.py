@@ -29,6 +29,7 @@ AT_FDCWD, RENAME_EXCHANGE = -100, 2  # linux/fcntl.h, linux/fs.h
 # Held while a report is put in place, and for good once the run is to stop: a kernel that dies because the
 # runner was stopped must not replace the last report with a failed one.
 SETTLING = threading.Lock()
+START = 600  # seconds that a kernel may take to answer: on a crowded machine a minute is not enough
 
 
 def perform(spec: dict[str, Any], notify: Callable[..., None]) -> dict[str, Any]:
@@ -168,7 +169,7 @@ def _execute(source: Path, executed: Path, overrides: dict[str, Any], notify) ->
     try:
         execute_notebook(
             notebook, str(executed), overrides, progress_bar=False, config=ipc, on_cell_start=on_cell_start,
-            coalesce_streams=True, raise_on_iopub_timeout=False,
+            coalesce_streams=True, raise_on_iopub_timeout=False, start_timeout=START,
         )  # fmt: skip
     except Exception as raised:  # whatever stopped it, the reader gets a report that says so
         return _error(raised)

@@ -13,7 +13,7 @@ import pandas as pd
 from helpers import statistics
 from helpers.display import highlight
 from helpers.entities import voting
-from helpers.entities.experiment import Encoding, Part, encode_part, tag
+from helpers.entities.experiment import Encoding, Part, classes_for, encode_part, tag
 from helpers.entities.tags import Span, TagArray, decode, encode, find_spans
 from helpers.statistics import Interval
 
@@ -141,11 +141,13 @@ def tag_sentences(
 
     types = next(iter(encodings.values())).parts["train"].types
     part = Part(list(sentences), encode([["O"] * len(s) for s in sentences], types))
-    encoded = {name: encode_part(encoding.tokenizer, part) for name, encoding in encodings.items()}
     main = runs[runs.role == "main"]
     with quiet():
         models = [Classifier.from_pretrained(f"{folder}/model") for folder in main.folder]
-    members = [tag(model, encoded[name]) for model, name in zip(models, main.tokenizer, strict=True)]
+    members = []
+    for model, name in zip(models, main.tokenizer, strict=True):
+        classes = classes_for(model, part.sentences)
+        members.append(tag(model, encode_part(encodings[name].tokenizer, part, classes=classes)))
     return spans_of(voting.decode_ensemble(members))
 
 

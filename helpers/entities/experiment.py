@@ -5,7 +5,7 @@ dev part is predicted for the record, never looked at. Tokenisation is done once
 Reading the predictions back and scoring them is left to `results`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +20,7 @@ from helpers.entities.tags import TagArray, from_ids, without_spaces
 from helpers.entities.voting import Member
 from helpers.learning.batching import Features
 from helpers.learning.config import TrainConfig
+from helpers.text import morphemes
 from helpers.text.alignment import encode_with_offsets
 from helpers.text.tokenizers import load_tokenizer
 
@@ -47,6 +48,7 @@ class TaggerConfig:
     hidden: int
     layers: int = 1
     bigrams: int  # hash buckets for pairs of tokens, BiLSTM only
+    word_classes: bool = False  # kiwi's, as a further input, BiLSTM only
     dropout: float
     peak_lr: float
     encoder_lr: float = 1.0  # the encoder's share of it
@@ -121,24 +123,44 @@ class Encoding(NamedTuple):
     parts: dict[str, EncodedPart]
 
 
-def encode_parts(parts: Mapping[str, Part], tokenizers: Iterable[str], *, size: int) -> dict[str, Encoding]:
+def encode_parts(
+    parts: Mapping[str, Part], tokenizers: Iterable[str], *, size: int, word_classes: bool = False
+) -> dict[str, Encoding]:
     """Encode all parts once per tokenizer; those to be trained learn from the training sentences only."""
+    classes = {key: morphemes.word_classes(part.sentences) for key, part in parts.items() if word_classes}
     encodings = {}
     for name in dict.fromkeys(tokenizers):
         tokenizer = load_tokenizer(name, texts=parts["train"].sentences, size=size)
-        encoded = {key: encode_part(tokenizer, part) for key, part in parts.items()}
+        encoded = {key: encode_part(tokenizer, part, classes=classes.get(key)) for key, part in parts.items()}
         encodings[name] = Encoding(tokenizer, encoded)
     return encodings
 
 
-def encode_part(tokenizer: "PreTrainedTokenizerFast", part: Part, *, jamo: bool = False) -> EncodedPart:
-    """Tokenise whole sentences (nothing is truncated) and give each token the tag of its first character."""
+def encode_part(
+    tokenizer: "PreTrainedTokenizerFast",
+    part: Part,
+    *,
+    classes: Sequence[Sequence[int]] | None = None,
+    jamo: bool = False,
+) -> EncodedPart:
+    """Tokenise whole sentences (nothing is truncated) and give each token the tag of its first character.
+
+    `classes`, a number for every character, become a column `word_classes` in the same way.
+    """
     encoded = encode_with_offsets(tokenizer, part.sentences, jamo=jamo)
     characters = map_characters([len(s) for s in part.sentences], [row.offsets for row in encoded])
     labels = token_labels(part.gold, characters)
     rows = [{"input_ids": row.input_ids, "labels": tags} for row, tags in zip(encoded, labels, strict=True)]
+    for row, tokens, own in zip(rows, encoded, classes or (), strict=classes is not None):
+        row["word_classes"] = [own[start] if end > start else 0 for start, end in tokens.offsets]
     flat = np.concatenate([np.array(tags) for tags in labels])
     return EncodedPart(Features(rows), flat, characters, part.gold.types)
+
+
+def classes_for(model: "Classifier", sentences: Sequence[str]) -> list[list[int]] | None:
+    """Return the word classes of sentences, if the tagger reads them."""
+    reads = getattr(model.config.encoder, "word_classes", 0)
+    return morphemes.word_classes(sentences) if reads else None
 
 
 def train_tagger(
@@ -183,11 +205,18 @@ def build_tagger(
 ) -> "Classifier":
     """Put a head for the tags of `types` on an encoder, from scratch or loaded."""
     from helpers.learning import encoders, heads
+    from helpers.learning.bilstm import BiLSTMModel
 
     size: dict[str, Any] = {"hidden": config.hidden, "layers": config.layers, "dropout": config.dropout}
     if config.encoder == "bilstm":
         size |= {"bigrams": config.bigrams, "embedding_size": 64}
     body = encoders.build_encoder(config.encoder, tokenizer, seed=config.seed, **size)
+    if config.word_classes:
+        if not isinstance(body, BiLSTMModel):
+            raise ValueError(
+                f"word_classes are an input of BiLSTMs, and {config.encoder} is none: leave them out"
+            )
+        body.read_word_classes(morphemes.CLASSES)
     if config.from_scratch:
         with heads.seeded(config.seed):
             body = type(body)(body.config)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from helpers.entities.experiment import Part, encode_part, tag
+from helpers.entities.experiment import EncodedPart, Part, classes_for, encode_part, tag
 from helpers.entities.results import score_tags
 from helpers.entities.tags import decode, encode, find_spans, tag_spans
 from helpers.text.perturbations import perturb
@@ -38,15 +38,18 @@ def head(part: Part, rows: int) -> Part:
 def official_counts(
     folders: Sequence[str], tokenizer: "PreTrainedTokenizerFast", parts: Sequence[Part]
 ) -> np.ndarray:
-    """Let kept models tag parts of as many sentences: (models, sentences, types × 3 × parts) counts."""
+    """Let kept models of one kind tag parts of equal size: (models, sentences, types × 3 × parts) counts."""
     from helpers.learning.encoders import quiet
     from helpers.learning.heads import Classifier
 
-    encoded = [encode_part(tokenizer, part) for part in parts]
+    encoded: list[EncodedPart] = []
     found = []
     for folder in folders:
         with quiet():
             model = Classifier.from_pretrained(f"{folder}/model")
+        encoded = encoded or [
+            encode_part(tokenizer, part, classes=classes_for(model, part.sentences)) for part in parts
+        ]
         tagged = [tag(model, one).decode() for one in encoded]
         scored = [score_tags(tags, part).official for tags, part in zip(tagged, parts, strict=True)]
         found.append(np.concatenate(scored, axis=1))

@@ -78,6 +78,7 @@ class Classifier(PreTrainedModel):
         input_ids: Tensor,
         attention_mask: Tensor,
         token_type_ids: Tensor | None = None,
+        word_classes: Tensor | None = None,
         subject_start: Tensor | None = None,
         object_start: Tensor | None = None,
         label_bias: Tensor | None = None,
@@ -88,6 +89,8 @@ class Classifier(PreTrainedModel):
         extra = {}
         if token_type_ids is not None and getattr(self.config.encoder, "type_vocab_size", 0) > 1:
             extra["token_type_ids"] = token_type_ids
+        if getattr(self.config.encoder, "word_classes", 0):
+            extra["word_classes"] = word_classes
         states = self.encoder(input_ids=input_ids, attention_mask=attention_mask, **extra).last_hidden_state
         if self.config.task != "tokens":
             states = self._pool(states, attention_mask, subject_start, object_start)

@@ -5,7 +5,7 @@ whose balance differs. Measuring calibration error is left to `sklearn.calibrati
 """
 
 from collections.abc import Callable
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,12 @@ def platt_curve(y: ArrayLike, p: ArrayLike) -> tuple[float, float]:
     of none, from certainty.
     """
     p = checked_scores(p)
-    y = checked_labels(y, p.size)
+    return _platt_curve(checked_labels(y, p.size).tobytes(), p.astype(float).tobytes())
+
+
+@lru_cache(maxsize=2**13)  # notebook 05 fits the same curve for every rule and every shift that reads it
+def _platt_curve(labels: bytes, scores: bytes) -> tuple[float, float]:
+    y, p = np.frombuffer(labels, dtype=bool), np.frombuffer(scores)
     soft = np.where(y, (y.sum() + 1) / (y.sum() + 2), 1 / ((~y).sum() + 2))
     slope, offset = _logistic_curve(_log_odds(p), soft)
     if slope < 0:  # scores that point the wrong way say nothing; never turn them round

@@ -92,11 +92,11 @@ def entities(members: Sequence[Member], rows: Rows) -> Entities:
 
 
 def _tagged(member: Member, sentences: list[str]) -> Any:
-    from helpers.entities.experiment import Encoding, Part, check_lengths, encode_part, tag
+    from helpers.entities.experiment import Encoding, Part, check_lengths, classes_for, encode_part, tag
     from helpers.entities.tags import encode
 
     part = Part(sentences, encode([["O"] * len(text) for text in sentences], member.recipe.labels))
-    encoded = encode_part(member.tokenizer, part)
+    encoded = encode_part(member.tokenizer, part, classes=classes_for(member.model, sentences))
     check_lengths(member.model, Encoding(member.tokenizer, {"input": encoded}))
     return tag(member.model, encoded)._replace(temperature=member.recipe.temperature)
 

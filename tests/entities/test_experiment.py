@@ -15,6 +15,7 @@ from helpers.entities.experiment import Part, TaggerConfig
 from helpers.entities.tags import TagArray
 from helpers.learning import checkpointing
 from helpers.learning.config import EPOCH
+from helpers.learning.heads import Classifier
 from tests import own_data
 
 CONFIG = TaggerConfig(
@@ -252,3 +253,52 @@ def test_a_saved_encoder_is_loaded_with_its_own_tokenizer(parts, tmp_path):
     (run := tmp_path / "run").mkdir()
     changes = {"encoder": config.encoder, "tokenizer": config.tokenizer, "epochs": 1, "averages": False}
     assert "dev_last" in train(parts, encodings, run, **changes)[1]
+
+
+def test_word_classes_are_an_input_that_begins_at_zero_and_helps_where_tokens_do_not_tell(tmp_path):
+    """Tokens are drawn at random and the class alone says what is a person."""
+    rng = np.random.default_rng(0)
+
+    def drawn(rows):
+        sentences = ["".join(rng.choice(list("가나다라"), size=6)) for _ in range(rows)]
+        starts = rng.integers(5, size=rows).tolist()
+        gold = [tags.tag_spans([(at, at + 2, "PS")], 6) for at in starts]
+        classes = [[1 + (at <= i < at + 2) * (1 + (i > at)) for i in range(6)] for at in starts]
+        return Part(sentences, tags.encode(gold)), classes
+
+    made = {"train": drawn(80), "valid": drawn(20), "dev": drawn(40)}
+    parts = {name: part for name, (part, _) in made.items()}
+    tokenizer = experiment.encode_parts(parts, ["train:character"], size=100)["train:character"].tokenizer
+    encoded = {k: experiment.encode_part(tokenizer, part, classes=own) for k, (part, own) in made.items()}
+    encodings = {"train:character": experiment.Encoding(tokenizer, encoded)}
+    plain, reading = (
+        experiment.build_tagger(replace(CONFIG, word_classes=reads), tokenizer) for reads in (False, True)
+    )
+    logits = [experiment.tag(model, encoded["dev"]).logits for model in (plain, reading)]
+    assert np.array_equal(*logits)
+    found = {}
+    for reads in (False, True):
+        (tmp_path / f"{reads}").mkdir()
+        found[reads], _ = train(parts, encodings, tmp_path / f"{reads}", word_classes=reads, epochs=8)
+    assert found[True]["epoch_valid"][-1] > 90 > 60 > found[False]["epoch_valid"][-1]
+
+
+def test_a_tagger_that_reads_word_classes_tags_new_sentences_alike(parts, tmp_path):
+    encodings = experiment.encode_parts(parts, ["train:character"], size=100, word_classes=True)
+    train(parts, encodings, tmp_path, word_classes=True)
+    model = Classifier.from_pretrained(tmp_path / "model")
+    encoded = encodings["train:character"].parts["dev"]
+    classes = experiment.classes_for(model, parts["dev"].sentences)
+    again = experiment.encode_part(encodings["train:character"].tokenizer, parts["dev"], classes=classes)
+    assert np.array_equal(experiment.tag(model, encoded).logits, experiment.tag(model, again).logits)
+    plain = experiment.encode_part(encodings["train:character"].tokenizer, parts["dev"])
+    with pytest.raises(ValueError, match="word_classes"):
+        experiment.tag(model, plain)
+
+
+def test_word_classes_are_refused_where_no_bilstm_reads_them(parts, encodings):
+    with pytest.raises(ValueError, match="input of BiLSTMs, and roberta is none"):
+        experiment.build_tagger(
+            replace(CONFIG, encoder="roberta", hidden=32, word_classes=True),
+            encodings["train:character"].tokenizer,
+        )
