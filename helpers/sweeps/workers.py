@@ -23,6 +23,7 @@ from helpers.sweeps.code import PACKAGE
 from helpers.sweeps.jobs import Job, Outcome, Take, call
 
 DEVICES = ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd")  # NVIDIA's driver, on Windows' Linux, AMD's
+SET_BY_TORCH = ("KMP_DUPLICATE_LIB_OK", "KMP_INIT_AT_FORK", "TORCHINDUCTOR_CACHE_DIR")  # when it is imported
 PAUSE = 300.0  # seconds without a sweep after which workers end, and free their memory
 
 
@@ -105,7 +106,8 @@ class _Home(NamedTuple):
         assert spec and spec.origin, f"{job.function} has no source file"
         files = [path for path in PACKAGE.rglob("*.*") if path.suffix != ".pyc"]
         changed = {str(path): path.stat().st_mtime_ns for path in (*files, Path(spec.origin))}
-        return cls(dict(os.environ), list(sys.path), str(Path.cwd()), changed)
+        variables = {name: value for name, value in os.environ.items() if name not in SET_BY_TORCH}
+        return cls(variables, list(sys.path), str(Path.cwd()), changed)
 
     def still(self, now: "_Home") -> bool:
         """Say whether a process would read the same now; a file that it was not asked for does not count."""

@@ -69,7 +69,7 @@ def _microseconds_a_row(task: str, rows: int) -> float:
 def _load_relations(path: Path) -> list[str]:
     from helpers import corpora
 
-    return list(corpora.load_relations(path, "train")["sentence"])
+    return corpora.load_relations(path, "train")["sentence"][:]
 
 
 def _load_relations_unchecked(path: Path) -> list[str]:
@@ -77,7 +77,7 @@ def _load_relations_unchecked(path: Path) -> list[str]:
 
     with tempfile.TemporaryDirectory() as cache:
         loaded = load_dataset("json", data_files=str(path), split="train", cache_dir=cache)
-        return list(loaded["sentence"])
+        return loaded["sentence"][:]
 
 
 def _load_relations_by_loop(path: Path) -> list[str]:
@@ -90,13 +90,13 @@ def _load_relations_by_loop(path: Path) -> list[str]:
     for row in json.loads(path.read_text(encoding="utf-8")):
         for name, value in row.items():
             columns.setdefault(name, []).append(value)
-    return list(Dataset.from_dict(columns)["sentence"])
+    return Dataset.from_dict(columns)["sentence"][:]
 
 
 def _load_entities(path: Path) -> list[list[str]]:
     from helpers import corpora
 
-    return list(corpora.load_entities(path, "train")["tokens"])
+    return corpora.load_entities(path, "train")["tokens"][:]
 
 
 def _load_entities_unchecked(path: Path) -> list[list[str]]:
@@ -114,4 +114,4 @@ def _load_entities_unchecked(path: Path) -> list[list[str]]:
             character, tag = line.split("\t")
             tokens[-1].append(character)
             tags[-1].append(tag)
-    return list(Dataset.from_dict({"tokens": tokens, "ner_tags": tags})["tokens"])
+    return Dataset.from_dict({"tokens": tokens, "ner_tags": tags})["tokens"][:]

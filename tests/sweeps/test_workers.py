@@ -10,7 +10,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-import torch
 
 from helpers.sweeps import sweep, workers
 
@@ -47,7 +46,7 @@ def test_a_machine_with_two_gpus_has_a_worker_on_each(monkeypatch, tmp_path, vis
     """Known by its driver, with or without nvidia-smi."""
     monkeypatch.setattr(workers.shutil, "which", lambda _: None)
     monkeypatch.setattr(workers, "DEVICES", (str(tmp_path),))
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 2)
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
@@ -57,7 +56,7 @@ def test_a_machine_with_two_gpus_has_a_worker_on_each(monkeypatch, tmp_path, vis
 
 def test_gpus_that_are_hidden_or_have_no_driver_are_none(monkeypatch, tmp_path):
     monkeypatch.setattr(workers.shutil, "which", lambda _: None)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    monkeypatch.setattr("torch.cuda.device_count", lambda: 0)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     for devices in ((), (str(tmp_path),)):
         monkeypatch.setattr(workers, "DEVICES", devices)
@@ -102,26 +101,28 @@ def test_a_worker_that_was_killed_between_two_sweeps_is_replaced(parked):
     assert pids(2).isdisjoint(first) and len(parked) == 1
 
 
-@pytest.mark.parametrize("change", ["variable", "folder", "module"])
-def test_a_worker_that_knows_what_is_no_longer_so_is_ended(parked, monkeypatch, tmp_path, change):
-    (own := tmp_path / f"own_{change}.py").write_text("def f(x):\n    return {'y': x}\n")
+def test_a_worker_that_knows_what_is_no_longer_so_is_ended(parked, monkeypatch, tmp_path):
+    (own := tmp_path / "own_experiment.py").write_text("def f(x):\n    return {'y': x}\n")
     monkeypatch.syspath_prepend(tmp_path)
     module = importlib.import_module(own.stem)
 
     def worker():
         row = sweep(module.f, [{"x": time.time()}], name="own", workers=2)
         assert row["status"][0] == "ok"
-        return next(iter(parked)).process.pid
+        (only,) = parked
+        return only.process.pid
 
-    first = worker()
-    assert worker() == first
-    if change == "variable":
-        monkeypatch.setenv("HF_HOME", str(tmp_path))
-    elif change == "folder":
-        monkeypatch.chdir(tmp_path)
-    else:
-        own.write_text("def f(x):\n    return {'y': x + 1}\n")
-    assert worker() != first and gone(first) and len(parked) == 1
+    known = [worker()]
+    monkeypatch.setenv("KMP_INIT_AT_FORK", "FALSE")  # as an import of torch does in the notebook
+    assert worker() == known[0]
+    for change in (
+        lambda: monkeypatch.setenv("HF_HOME", str(tmp_path)),
+        lambda: monkeypatch.chdir(tmp_path),
+        lambda: own.write_text("def f(x):\n    return {'y': x + 1}\n"),
+    ):
+        change()
+        known.append(worker())
+        assert known[-1] != known[-2] and gone(known[-2])
 
 
 def test_each_gpu_keeps_its_own_worker(parked, monkeypatch):
@@ -151,20 +152,21 @@ sys.stdin.read(1)
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM, None])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_parked_workers_survive_an_interrupted_cell_and_end_with_their_process(how, tmp_path):
-    """An interrupt goes to the whole group of a kernel; without a signal, the process ends by itself."""
+    """An interrupt goes to the whole group of a kernel."""
     root = Path(workers.__file__).parents[2]
     parent = subprocess.Popen(
         [sys.executable, "-c", PARENT], cwd=root, env=os.environ | {"NUNCHI_CACHE": str(tmp_path)},
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
         start_new_session=True,
     )  # fmt: skip
-    said = parent.stdout.read() if how is None and parent.stdin.close() is None else ""
+    said = ""
     while "pids" not in said:
-        said += parent.stdout.readline()
+        line = parent.stdout.readline()
+        assert line, f"the process ended after {said!r}"
+        said += line
     assert "same True" in said
-    if how is not None:
-        os.kill(parent.pid, how)
+    os.kill(parent.pid, how)
     parent.wait(timeout=20)
     assert all(gone(int(pid)) for pid in said.split("pids")[1].split())
