@@ -50,11 +50,11 @@ def read_ner_tsv(path: Path) -> list[dict]:
     an empty line is accepted only when the comment of its last sentence shows that nothing is missing.
     """
     text = read_text(path)
-    sentences, cells, line = [], _Cells(), 1
+    sentences, known, line = [], _TagOf(), 1
     for block in text.removesuffix("\n").split("\n\n"):
         if rows := block.strip("\n"):
             first = line + (block[0] == "\n")
-            sentences.append(_sentence(rows.split("\n"), first, path, cells))
+            sentences.append(_sentence(rows.split("\n"), first, path, known))
         line += block.count("\n") + 2
     if sentences and not text.endswith("\n\n"):
         _check_whole(sentences[-1], text.removesuffix("\n").split("\n"), path)
@@ -77,7 +77,7 @@ def _check_whole(last: Mapping, lines: Sequence[str], path: Path) -> None:
         )
 
 
-def _sentence(lines: list[str], line: int, path: Path, cells: "_Cells") -> dict:
+def _sentence(lines: list[str], line: int, path: Path, known: "_TagOf") -> dict:
     """Return the sentence in these lines, the first of which is number `line` of the file."""
     comments = next((at for at, text in enumerate(lines) if not text.startswith(COMMENT)), len(lines))
     if not comments:
@@ -86,24 +86,25 @@ def _sentence(lines: list[str], line: int, path: Path, cells: "_Cells") -> dict:
     if comments == len(lines):
         raise ValueError(f"{above}: no rows below the comment {shown(lines[-1])}; is the file truncated?")
     guid = id_of({"id": lines[comments - 1].removeprefix(COMMENT).split("\t")[0]}, ("id",), above)
+    rows = lines[comments:]
     try:
-        tokens, tags = zip(*[cells[row] for row in lines[comments:]], strict=True)
+        tags = list(map(known.__getitem__, rows))
     except KeyError as error:
         at = lines.index(error.args[0], comments)
         raise ValueError(
             f"{path}, line {line + at} ({guid}): expected one character, a tab and a tag, "
             f"got {shown(lines[at])}"
         ) from None
-    return {"guid": guid, "tokens": list(tokens), "ner_tags": list(tags), "line": line + comments}
+    return {"guid": guid, "tokens": [row[0] for row in rows], "ner_tags": tags, "line": line + comments}
 
 
-class _Cells(dict):
-    """The character and the tag of a row; of a million rows some thousand differ, and each is cut once."""
+class _TagOf(dict):
+    """The tags of well-formed rows: of a million rows some thousand differ, and each is checked once."""
 
-    def __missing__(self, row: str) -> tuple[str, str]:
+    def __missing__(self, row: str) -> str:
         if row[1:2] != "\t" or "\t" in row[2:]:
             raise KeyError(row)
-        self[row] = row[0], row[2:]
+        self[row] = row[2:]
         return self[row]
 
 
@@ -201,7 +202,9 @@ def _entity_sentence(row: Mapping, known: _Tags, *, default_guid: str) -> dict:
     """Return a checked row; an error begins with what comes after the number of the row."""
     guid = id_of({"guid": row.get("guid") or default_guid}, ("guid",), "")
     where = f" ({guid})"
-    tokens, tags = (parsed(row.get(field), f"{where}, {field}", kind=list) for field in TAGGED)
+    tokens, tags = row.get("tokens"), row.get("ner_tags")
+    if type(tokens) is not list or type(tags) is not list:
+        tokens, tags = (parsed(row.get(field), f"{where}, {field}", kind=list) for field in TAGGED)
     if not tokens or len(tokens) != len(tags):
         raise ValueError(f"{where}: {len(tokens)} characters but {len(tags)} tags; expected one tag each")
     try:
