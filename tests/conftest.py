@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -47,6 +48,19 @@ def smoke(tmp_path_factory, worker_id) -> tuple[subprocess.CompletedProcess, Pat
             done = subprocess.run([*command, "--jobs", "2"], capture_output=True, text=True, timeout=900)
             said.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
     return subprocess.CompletedProcess(command, *json.loads(said.read_text())), out / "smoke"
+
+
+@pytest.fixture(scope="session")
+def korean(smoke) -> Path:
+    """The smoke suite's pages in Korean, rendered once for all workers."""
+    out = smoke[1].parent.with_name("smoke-suite-ko")
+    command = [sys.executable, "-m", "helpers", "render", str(ROOT / "params" / "smoke"), "--language", "ko"]
+    with FileLock(f"{out}.lock"):
+        if not (done := out.with_suffix(".done")).is_file():
+            shutil.copytree(smoke[1], out / "smoke", ignore=shutil.ignore_patterns("models"))
+            subprocess.run([*command, "--out", str(out)], check=True, capture_output=True, timeout=300)
+            done.touch()
+    return out / "smoke"
 
 
 def pytest_addoption(parser):

@@ -21,6 +21,8 @@ TAG = re.compile(r"""<!--.*?-->|</?([a-zA-Z][\w-]*)(?:[^<>"']|"[^"]*"|'[^']*')*>
 SYLLABLES = "\u1100-\u11ff\u3130-\u318f\uac00-\ud7a3"
 # From the first syllable to the last, over spaces, digits and punctuation between them.
 HANGUL = re.compile(rf"[{SYLLABLES}](?:[^<>A-Za-z&]*[{SYLLABLES}])?")
+# A line may end before a button; not between a bracket and the term that it opens with.
+OPENED = re.compile(r'[(\["“]<button type="button" class="term"[^>]*>[^<]*</button>')
 # Inside these nothing is added, or the language alone, or all but terms. What has a language is left alone.
 NOTHING = dict.fromkeys(("math", "style", "script", "svg", "button"), "nothing")
 LIMITS = NOTHING | dict.fromkeys(("code", "pre", "kbd"), "language")
@@ -71,7 +73,7 @@ class Annotator:
         if "language" not in limits:
             text = notation.minus(text)
             if terms and not limits - {""}:
-                text = self.pattern.sub(self._mark, text)
+                text = OPENED.sub(r'<span class="whole">\g<0></span>', self.pattern.sub(self._mark, text))
         return self._hangul(text)
 
     def _hangul(self, text: str) -> str:

@@ -93,21 +93,22 @@ def table(suite: str, *, reports: Path, language: str = "en") -> str:
     words, runs = WORDS[language], read(suite, reports=reports)
     if not runs:
         return words["none"]
-    drawn = [_figure(name, suite, reports, language) for name in runs]
     rows = [
-        row(name, run, language=language) + (f" {image} |" if any(drawn) else "")
-        for (name, run), image in zip(runs.items(), drawn, strict=True)
+        row(name, run, figure=_figure(name, suite, reports, language), language=language)
+        for name, run in runs.items()
     ]
-    head = words["head"] + (" |" if any(drawn) else "")
-    rule = "|---|---|---|" + ("---|" if any(drawn) else "")
-    return "\n".join([head, rule, *rows, "", _made(runs, words)])
+    return "\n".join([words["head"], "|---|---|---|", *rows, "", _made(runs, words)])
 
 
-def row(notebook: str, run: dict[str, Any], *, language: str = "en") -> str:
-    """Return one notebook's line of the table."""
+def row(notebook: str, run: dict[str, Any], *, figure: str = "", language: str = "en") -> str:
+    """Return one notebook's line of the table; the figure stands under the verdict.
+
+    In a column of its own GitHub would make it as small as it can: its tables give the width to the words.
+    """
     link = f"[{notebook[:2]}](notebooks/{notebook}.ipynb)"
     phrases = _phrases(notebook, language)
-    return f"| {link} | {_cell(phrases(run['question']))} | {_cell(phrases(run['verdict']))} |"
+    verdict = _cell(phrases(run["verdict"])) + (f"<br>{figure}" if figure else "")
+    return f"| {link} | {_cell(phrases(run['question']))} | {verdict} |"
 
 
 def draw(suite: str, *, reports: Path) -> list[str]:
@@ -141,7 +142,7 @@ def _figure(notebook: str, suite: str, reports: Path, language: str) -> str:
     if not place.is_file():
         return ""
     address, alt = f"reports/figures/{place.name}", f"{WORDS[language]['figure']} {notebook[:2]}"
-    return f'<a href="{address}"><img src="{address}" alt="{alt}" width="260"></a>'
+    return f'<a href="{address}"><img src="{address}" alt="{alt}" width="400"></a>'
 
 
 def _picture(name: str, reports: Path, language: str) -> str:

@@ -75,13 +75,22 @@ class Table:
 
 
 def table(
-    frame: pd.DataFrame, *, caption: str = "", digits: int = 1, best: str | None = None, index: bool = False
+    frame: pd.DataFrame,
+    *,
+    caption: str = "",
+    digits: int = 1,
+    best: str | None = None,
+    index: bool = False,
+    within: tuple[float, float] | None = None,
 ) -> Table:
     """Return `frame` as an escaped table; intervals show as `61.2 [59.8, 62.5]`, true as yes.
 
     `best` names the column whose largest value makes its row bold. Columns named in P_VALUES show three
-    digits, or `< .001`; those in SIGNED a sign; a column named `decision` shows each with its shape.
+    digits, or `< .001`; those in SIGNED a sign; a column named `decision` shows each with its shape. `within`
+    is where the values can lie: an interval that reaches beyond, as Student's does, ends there.
     """
+    if within is not None:
+        frame = frame.map(lambda value: _cut(value, *within))
     text = pd.DataFrame(index=frame.index, columns=frame.columns, dtype=object)
     for at, column in enumerate(_columns(frame)):
         text.isetitem(at, pd.Series(_texts(column, digits), index=frame.index, dtype=object))
@@ -156,6 +165,12 @@ class _Sentence(string.Formatter):
         field, text = self.field, format(value, spec)
         self.written[field] = text if isinstance(value, str) else notation.minus(text)
         return self.written[field]
+
+
+def _cut(value: Any, low: float, high: float) -> Any:
+    if not isinstance(value, Interval):
+        return value
+    return Interval(value.value, max(value.low, low), min(value.high, high))
 
 
 def _columns(frame: pd.DataFrame) -> list[pd.Series]:

@@ -176,8 +176,8 @@ def _load(factory: Any, name_or_folder: str | Path, **more: Any) -> PreTrainedMo
         ) from error
     if missing := sorted(name for name in found["missing_keys"] if not name.startswith(UNUSED)):
         raise ValueError(
-            f"{str(name_or_folder)!r} has no weights for {', '.join(missing[:3])}, …: random ones would take "
-            "their place. Was it saved with the head that is asked for?"
+            f"{str(name_or_folder)!r} has no weights for {', '.join(missing[:3])}, …, which "
+            f"{factory.__name__} needs: random ones would take their place. Name a model saved with them"
         )
     return model
 

@@ -39,10 +39,12 @@ class Cost(NamedTuple):
         return max(computing, self.launches * FACTS["launch"]) / 3600
 
     def fits(self, card: str) -> bool:
-        return fits(self.peak, card)
+        return self.peak <= USABLE * FACTS["cards"][card]["memory"] * 1e9
 
     def smallest_card(self) -> str:
-        return smallest_card(self.peak)
+        """Return the first card that holds a run, or what is to be done."""
+        large_enough = (card for card in FACTS["cards"] if self.fits(card))
+        return next(large_enough, "none: shorten, accumulate or recompute")
 
 
 def cost(training: Training, runs: int = 1, *, on: str = "gpu") -> Cost:
@@ -60,16 +62,6 @@ def cost(training: Training, runs: int = 1, *, on: str = "gpu") -> Cost:
         passing=12.0 * found.trained + model * training.snapshots + 4.0 * found.trained * training.averages,
         download=model if "/" in training.model else 0.0,
     )
-
-
-def smallest_card(peak: float) -> str:
-    """Return the first card that holds so many bytes, or what is missing."""
-    large_enough = [card for card in FACTS["cards"] if fits(peak, card)]
-    return large_enough[0] if large_enough else "none: shorten, accumulate or recompute"
-
-
-def fits(peak: float, card: str) -> bool:
-    return peak <= USABLE * FACTS["cards"][card]["memory"] * 1e9
 
 
 def efficiency(card: str) -> float:

@@ -63,7 +63,7 @@ def _relation(run: Run, values: Mapping[str, Any]) -> Training:
     config, sweep = run.config, run.sweep
     facts = FACTS["data"]["relations"]
     if sweep == "06-reading":
-        asked, scored = values["fine_tuning"]["rows"], 2000
+        asked, scored = (values["fine_tuning"][name] for name in ("rows", "dev_rows"))
     else:
         compared = sweep in ("02-tokenizers", "02-grid", "02-legacy")
         asked, scored = values["comparison_rows" if compared else "train_rows"], values["dev_rows"]

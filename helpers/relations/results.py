@@ -26,6 +26,8 @@ def train(splits: Splits, configs: Sequence[RelationConfig], *, name: str) -> pd
 
 def logits_by(frame: pd.DataFrame, *columns: str) -> dict[str, list[np.ndarray]]:
     """Group a sweep's dev logits by the values of `columns`, joined by a space; seeds in their order."""
+    if frame.empty:  # a grid of nothing has no columns
+        return {}
     names = frame[list(columns)].astype(str).agg(" ".join, axis=1)
     ordered = frame.sort_values("seed", kind="stable")
     return {

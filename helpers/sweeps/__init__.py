@@ -76,7 +76,7 @@ def sweep(
     if failed == "raise" and len(wrong):
         raise RuntimeError(
             f"{len(wrong)} of {len(frame)} runs of {name!r} failed; the first: {wrong['error'].iloc[0]}. "
-            "The others are kept: mend the cause and run it again"
+            "Finished runs are kept: mend the cause and run it again"
         )
     return frame
 

@@ -13,7 +13,8 @@ import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager, suppress
-from importlib import resources
+from pathlib import Path
+from urllib.parse import unquote, urlparse
 
 import pandas as pd
 import psutil
@@ -21,45 +22,18 @@ import pytest
 
 from helpers.batch.parameters import load_notebook
 from helpers.records import write_json
-from tests import translatable
+from tests import pages, translatable
 from tests.conftest import ROOT
+from tests.pages import DESK, OFFLINE, PHONE, chromium, show, visit
 from tests.projects import make_project, nunchi, run
 
 pytestmark = pytest.mark.browser
-
-# Without the background flags Chromium itself looks up hosts, which would count as requests.
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
-    "--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage",
-    "--window-size=1280,900",
-]  # fmt: skip
-DESK, PHONE = (1280, 800), (390, 844)
-
-
-@contextmanager
-def chromium(folder, *flags):
-    """Open headless Chromium with a fresh profile, the console and all requests being logged."""
-    from selenium import webdriver
-
-    binary, driver = shutil.which("chromium"), shutil.which("chromedriver")
-    if not (binary and driver):
-        pytest.skip("no browser: install the packages chromium and chromium-driver")
-    options = webdriver.ChromeOptions()
-    options.binary_location = binary
-    for flag in (*FLAGS, *flags, f"--user-data-dir={folder}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    browser = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
-        yield browser
-    finally:
-        browser.quit()
 
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory):
     """A browser for which no host exists."""
-    with chromium(tmp_path_factory.mktemp("profile"), "--host-resolver-rules=MAP * ~NOTFOUND") as browser:
+    with chromium(tmp_path_factory.mktemp("profile"), OFFLINE) as browser:
         yield browser
 
 
@@ -78,32 +52,6 @@ def effects(offline, tiny):
     return offline
 
 
-def show(browser, path, size=DESK, scheme="light", media=""):
-    """Open a page on a screen of that size, in that theme."""
-    screen = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size == PHONE}
-    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-    feature = {"name": "prefers-color-scheme", "value": scheme}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": media, "features": [feature]})
-    result = visit(browser, path)
-    browser.execute_script(
-        "localStorage.clear(); delete document.documentElement.dataset.theme; "
-        "document.documentElement.style.scrollBehavior = 'auto'"
-    )
-    return result
-
-
-def visit(browser, path):
-    """Open a file and return the addresses it asked for, other than itself, and what the console said."""
-    browser.get_log("performance")
-    browser.get_log("browser")
-    browser.get(path.as_uri())
-    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    asked = [e["params"]["request"]["url"] for e in events if e["method"] == "Network.requestWillBeSent"]
-    # chrome: is the browser's own first page, which may still be loading.
-    outside = [url for url in asked if not url.startswith(("data:", "chrome:")) and url != path.as_uri()]
-    return outside, browser.get_log("browser")
-
-
 def shown(browser):
     return browser.execute_script("return document.body.innerText")
 
@@ -112,110 +60,79 @@ def colour(browser):
     return browser.execute_script("return getComputedStyle(document.body).backgroundColor")
 
 
-def sideways(browser):
-    """Return how many pixels the page is wider than the window."""
-    return browser.execute_script(
-        "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-
-
-def look_over(browser, path):
-    """Check what must hold for every page, wide and narrow."""
-    for size in (DESK, PHONE):
-        outside, console = show(browser, path, size)
-        assert outside == []
-        assert console == []
-        assert "$$" not in shown(browser)
-        drawn = "return [...document.querySelectorAll('figure svg text')].map((t) => t.textContent)"
-        assert not [text for text in browser.execute_script(drawn) if "\\math" in text], "TeX on an axis"
-        broken = "return [...document.images].filter(i => !i.complete || !i.naturalWidth).length"
-        assert browser.execute_script(broken) == 0
-        assert sideways(browser) <= 0
-        cut = """return [...document.querySelectorAll('main *')].filter(
-          (e) => e.getBoundingClientRect().right > innerWidth + 1 && !e.closest('.scroll, pre, svg, .hidden')
-        ).map((e) => e.outerHTML.slice(0, 80))"""
-        assert browser.execute_script(cut) == [], "wider than the page, and not in something that scrolls"
-
-
-def violations(browser, *rules):
-    """Return what axe-core objects to in the open page: rule, how often, the first place."""
-    axe = resources.files("selenium_axe_python") / "axe-core" / "axe.min.js"
-    # A drawing has a role and a label; axe would walk through each of its thousands of strokes.
-    browser.execute_script("for (const s of document.querySelectorAll('figure svg')) s.replaceChildren()")
-    browser.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
-    browser.execute_script(axe.read_text(encoding="utf-8"))
-    browser.set_script_timeout(120)
-    found = """const done = arguments[1], only = arguments[0];
-      axe.run(only.length ? { runOnly: only } : {}).then((r) => done(r.violations.map(
-        (v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 120)])))"""
-    return browser.execute_async_script(found, list(rules))
-
-
-def on_first_screen(browser, selector):
-    """Return how many such elements are wholly in sight before anything is scrolled."""
-    return browser.execute_script(
-        """return [...document.querySelectorAll(arguments[0])].filter((e) => {
-          const box = e.getBoundingClientRect();
-          return box.height && box.top >= 0 && box.bottom <= innerHeight; }).length""",
-        selector,
-    )
-
-
+SMOKE = sorted(path.stem for path in (ROOT / "params" / "smoke").glob("*.yaml"))
 PAGES = ["index.html", *(f"{name}/report.html" for name in ("plain", "hostile", "fails", "effects"))]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_fixture_pages_fetch_nothing_and_complain_of_nothing(offline, tiny, page):
-    look_over(offline, tiny / page)
+def test_a_fixture_page_has_no_fault(offline, tiny, page):
+    found = pages.faults(offline, tiny / page)
+    if "hostile" in page:  # which brings its own colours
+        found = [fault for fault in found if "color-contrast" not in fault]
+    assert found == []
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    "page", [page for page in PAGES if "hostile" not in page]
-)  # which brings its own colours
-def test_axe_has_no_objection(offline, tiny, page, scheme, size):
-    show(offline, tiny / page, size, scheme)
-    assert violations(offline) == []
+def test_the_first_screen_of_the_fixture_is_checked_for_effects(effects):
+    metrics = {"headline": [{"decision": "better"}] * 3}
+    assert pages.first_screen(effects, metrics) == []
+    effects.execute_script("document.querySelector('.summary .verdict').style.paddingTop = '700px'")
+    assert "0 of 3 .summary .chip in sight" in pages.first_screen(effects, metrics)
 
 
-@pytest.mark.parametrize("size", [DESK, PHONE], ids=["desk", "phone"])
-def test_the_first_screen_holds_question_verdict_and_effects(offline, tiny, size):
-    show(offline, tiny / "effects" / "report.html", size)
-    assert [on_first_screen(offline, one) for one in ("h1", ".summary .verdict")] == [1, 1]
-    assert on_first_screen(offline, ".headline.effects li:not(.ticks)") >= 3
-    assert on_first_screen(offline, ".chip") >= 3
+def test_every_check_finds_what_it_looks_for(effects):
+    """A page is spoilt on purpose: a check that says nothing then would be worth nothing."""
+    spoil = """const add = (html) => document.querySelector('article').insertAdjacentHTML('beforeend', html);
+      add('<p style="width: 2000px">wide</p>');
+      add('<div style="overflow-x: auto"><p style="width: 3000px">unreachable</p></div>');
+      add('<p>\\u0378</p>');
+      add('<p><img alt=""></p><p><button type="button"></button></p>');
+      document.querySelector('.menu a[download]').href = 'data:text/csv;charset=utf-8,a';
+      document.documentElement.style.setProperty('--ink', '#bbb')"""
+    effects.execute_script(spoil)
+    said = " ".join(pages.layout(effects))
+    assert "px too wide" in said and "wider than the page: <p style" in said and "broken: <img" in said
+    assert "scrolls without focus: <div" in said
+    assert pages.missing_glyphs(effects) == ["\u0378"]
+    assert pages.drawn_contrast(effects)[0].startswith("1.9:1: ")
+    assert pages.tables(effects, effects_folder(effects)) == ["another frame: a"]
+    effects.execute_script(pages.MARK)
+    assert "button-name" in {rule for rule, *_ in pages.violations(effects)}
+    effects.execute_script(pages.PRUNE)
+    assert [rule for rule, *_ in pages.violations(effects, runOnly=pages.COLOURS)] == ["color-contrast"]
 
 
-@pytest.mark.slow
-def test_every_smoke_report_answers_on_its_first_screen(offline, smoke):
-    for report in sorted(smoke[1].glob("0*/report.html")):
-        for size in (DESK, PHONE):
-            show(offline, report, size)
-            seen = [
-                on_first_screen(offline, one)
-                for one in ("h1", ".summary .verdict", ".headline li:not(.ticks)")
-            ]
-            recorded = json.loads((report.parent / "metrics.json").read_text())["headline"]
-            assert seen[:2] == [1, 1] and seen[2] >= min(3, len(recorded)), (report.parent.name, size, seen)
-
-
-@pytest.mark.slow
-def test_axe_has_no_objection_to_any_smoke_page(offline, smoke):
-    for page in [smoke[1] / "index.html", *sorted(smoke[1].glob("*/report.html"))]:
-        for size, scheme in ((DESK, "light"), (PHONE, "dark")):
-            show(offline, page, size, scheme)
-            assert violations(offline) == [], page.parent.name
+def effects_folder(browser):
+    return Path(unquote(urlparse(browser.current_url).path)).parent
 
 
 @pytest.mark.slow
-def test_every_smoke_page_fetches_nothing_and_complains_of_nothing(offline, smoke):
-    folder = smoke[1]
-    look_over(offline, folder / "index.html")
+@pytest.mark.parametrize("name", [*SMOKE, "index"])
+def test_a_smoke_page_has_no_fault(offline, smoke, name):
+    """At both sizes, in both themes and on paper: nothing fetched, cut or pale, the answer first."""
+    assert pages.faults(offline, page_of(smoke[1], name)) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", [*SMOKE, "index"])
+def test_a_korean_smoke_page_fits_and_has_all_its_glyphs(offline, korean, name):
+    page = page_of(korean, name)
+    show(offline, page, PHONE)
+    assert [*pages.layout(offline), *pages.missing_glyphs(offline)] == []
+    assert offline.execute_script("return document.documentElement.lang") == "ko"
+    if name != "index":
+        metrics = json.loads((page.parent / "metrics.json").read_text(encoding="utf-8"))
+        assert pages.first_screen(offline, metrics) == []
+
+
+def page_of(folder, name):
+    return folder / "index.html" if name == "index" else folder / name / "report.html"
+
+
+@pytest.mark.slow
+def test_the_index_leads_to_every_report(offline, smoke):
+    show(offline, smoke[1] / "index.html")
     linked = offline.execute_script("return [...document.querySelectorAll('.card h2 a')].map(a => a.href)")
-    assert len(linked) == len(list((ROOT / "params" / "smoke").glob("*.yaml")))
-    for report in sorted(folder.glob("*/report.html")):
-        look_over(offline, report)
+    assert sorted(linked) == [(smoke[1] / name / "report.html").as_uri() for name in SMOKE]
 
 
 def test_formulas_are_drawn_and_hangul_has_glyphs(offline, tiny):
@@ -356,6 +273,7 @@ def test_the_first_column_stays_and_the_decision_is_in_sight_on_a_phone(offline,
     assert offline.execute_script(decision) <= PHONE[0]
     moved = """const region = document.querySelector('.scroll[aria-label="A wide table"]');
       region.scrollLeft = 300;
+      if (!("tight" in region.dataset)) return [-1, -1];
       const cells = region.querySelectorAll('tbody tr:first-child > *');
       return [cells[0], cells[1]].map((cell) => cell.getBoundingClientRect().left)"""
     first, second = offline.execute_script(moved)
@@ -418,11 +336,10 @@ def test_on_paper_the_tools_and_the_folded_code_are_gone(offline, tiny):
 
 
 @pytest.mark.parametrize("page", ["index.html", "effects/report.html"])
-def test_paper_is_light_and_legible_from_the_dark_theme(offline, tiny, page):
-    show(offline, tiny / page, scheme="dark", media="print")
-    offline.execute_script("document.documentElement.dataset.theme = 'dark'")
+def test_paper_is_light_and_keeps_its_shades_from_the_dark_theme(offline, tiny, page):
+    show(offline, tiny / page)
+    pages.wear(offline, DESK, "paper")
     assert colour(offline) == "rgb(255, 255, 255)"
-    assert violations(offline, "color-contrast") == []  # at least 4.5:1
     chip = """const look = getComputedStyle(document.querySelector('.chip.better'));
       return [look.backgroundColor, look.printColorAdjust]"""
     assert offline.execute_script(chip) == ["rgb(226, 244, 234)", "exact"]
@@ -467,11 +384,17 @@ def test_the_error_is_the_first_thing_in_a_failed_report(offline, tiny):
 
 def test_a_comparison_is_a_page_like_the_others(offline, tiny, tmp_path):
     page = tmp_path / "comparison.html"
+    runs = [
+        tmp_path / f"{which}-run-of-a-study-with-a-long-name" / "effects" for which in ("first", "second")
+    ]
+    for folder in runs:
+        shutil.copytree(tiny / "effects", folder)
     for language in ("en", "ko"):
-        done = nunchi("compare", tiny / "plain", tiny / "effects", "--out", page, "--language", language)
+        done = nunchi("compare", *runs, "--out", page, "--language", language)
         assert done.returncode == 0, done.stderr
-        look_over(offline, page)
-        assert violations(offline) == []
+        show(offline, page, PHONE)
+        assert [*pages.layout(offline), *pages.missing_glyphs(offline)] == []
+    assert pages.faults(offline, page) == []
 
 
 def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, tiny, tmp_path):
@@ -483,9 +406,9 @@ def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, ti
     (prose / "effects.yaml").write_text(CATALOGUE, encoding="utf-8")
     done = nunchi("render", suite, "--only", "effects", "--out", tmp_path, "--language", "ko")
     assert done.returncode == 0, done.stderr
-    look_over(offline, reports / "effects" / "report.html")
+    assert pages.faults(offline, reports / "effects" / "report.html") == []
+    show(offline, reports / "effects" / "report.html")
     text = shown(offline)
-    assert violations(offline) == []
     for korean in (
         "매개변수",
         "우세",
@@ -513,11 +436,11 @@ def test_korean_pages_have_no_english_furniture_and_no_missing_glyph(offline, ti
     ):
         assert english not in text
     assert translatable.english_in((reports / "effects" / "report.html").read_text(encoding="utf-8")) == []
-    show(offline, reports / "effects" / "report.html")  # the accessibility check empties drawings
     drawn = offline.execute_script("return document.querySelector('#figure-1 svg').textContent")
     assert "micro-F1 점수" in drawn and "정답 유형" in drawn, "the words inside a drawing are translated too"
     assert offline.execute_script("return document.documentElement.lang") == "ko"
-    look_over(offline, reports / "index.html")
+    show(offline, reports / "index.html")
+    assert [*pages.layout(offline), *pages.missing_glyphs(offline)] == []
     assert "노트북 4개" in shown(offline)
 
 
@@ -578,7 +501,7 @@ def free_port():
 
 @contextmanager
 def lab(folder, root):
-    """Start JupyterLab on `root` with a configuration of its own and yield its address."""
+    """Start JupyterLab on `root`, dark, with a configuration of its own, and yield its address."""
     port, token = free_port(), "nunchi-test"
     private = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
     private |= {"JUPYTERLAB_SETTINGS_DIR": str(folder / "s"), "JUPYTERLAB_WORKSPACES_DIR": str(folder / "w")}
@@ -592,6 +515,9 @@ def lab(folder, root):
         "--ServerApp.port_retries=0",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
     ]
+    theme = folder / "s" / "@jupyterlab" / "apputils-extension" / "themes.jupyterlab-settings"
+    theme.parent.mkdir(parents=True)
+    theme.write_text('{"theme": "JupyterLab Dark"}')
     env = os.environ | private | {"NUNCHI_OUT": str(folder / "out")}
     with (folder / "lab.log").open("w") as log:
         server = subprocess.Popen(command, env=env, stdout=log, stderr=log)
@@ -637,11 +563,49 @@ def test_a_notebook_runs_in_jupyterlab(tmp_path):
                 with suppress(AssertionError):
                     wait_until(recorded, seconds=45)
         wait_until(lambda: recorded() and idle(browser), seconds=30)
+        wait_until(lambda: browser.find_elements("css selector", ".widget-slider"), seconds=60)
+        look = browser.execute_script(IN_LAB)
         menu(browser, "File", "Save Notebook")
         wait_until(lambda: executed(path), seconds=30)
     outputs = [output for cell in executed(path) for output in cell["outputs"]]
     assert [output for output in outputs if output["output_type"] == "error"] == []
     assert any("image/svg+xml" in output.get("data", {}) for output in outputs)
+    assert look == {
+        "page": "rgb(17, 17, 17)",
+        "figure": "rgb(17, 17, 17)",
+        "words": "rgb(227, 230, 234)",
+        "line": "rgb(86, 180, 233)",
+        "slider": True,
+        "text": "left",
+    }
+
+
+# What a reader by hand sees, without NUNCHI_OUT: a figure, a slider, a table.
+BY_HAND = """
+import os
+del os.environ["NUNCHI_OUT"]
+import numpy as np, pandas as pd
+from IPython.display import display
+from helpers.display import figures, tables
+from helpers.multilabel import explorer
+figures.use_style()
+figure, ax = figures.figure()
+figures.lines(pd.DataFrame({"x": [1, 2], "y": [1, 2], "name": "a"}), ax, x="x", y="y", group="name")
+scores = np.linspace(0, 1, 40).reshape(20, 2)
+display(figure, tables.table(pd.DataFrame({"name": ["a"], "size": [1]}), caption="A table"))
+explorer.explore((scores > 0.6).astype(int), scores, ["a", "b"], marks={"F1 exact": np.array([0.6, 0.6])})
+"""
+IN_LAB = """
+const last = [...document.querySelectorAll('.jp-CodeCell')].at(-1);
+const look = (selector) => getComputedStyle(last.querySelector(selector));
+return {
+  page: getComputedStyle(document.querySelector('.jp-Notebook')).backgroundColor,
+  figure: look('.nunchi-figure svg [id$="patch_1"] path').fill,
+  words: look('.nunchi-figure svg text').fill,
+  line: look('.nunchi-figure svg path[style*="#0072b2"]').stroke,
+  slider: last.querySelector('.widget-slider .noUi-target').clientWidth > 500,
+  text: look('table.nunchi tbody th').textAlign,
+}"""
 
 
 def template_with_smoke_parameters():
@@ -649,6 +613,8 @@ def template_with_smoke_parameters():
     cell = next(cell for cell in notebook["cells"] if cell["id"] == "parameters")
     smoke = (ROOT / "params" / "smoke" / "template.yaml").read_text()
     cell["source"] += "\n" + re.sub(r"(?m)^(\w+): ", r"\1 = ", smoke)
+    by_hand = {"cell_type": "code", "id": "by-hand", "metadata": {}, "source": BY_HAND.strip()}
+    notebook["cells"].append(by_hand | {"outputs": [], "execution_count": None})
     return notebook
 
 

@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from helpers.batch import drawings
+from helpers.batch import drawings, rendering
 from helpers.batch.drawings import Drawings
+from helpers.display import captions
 from tests.batch.test_markup import dangers
 
 INSIDE = (
@@ -26,6 +27,13 @@ def svg(inside):
 
 def add(inside=INSIDE, words=WORDS, page=None):
     return (page or Drawings()).add("image/svg+xml", svg(inside), words)
+
+
+def test_a_report_and_jupyterlab_have_one_dark_palette():
+    css = (rendering.STYLE / "report.css").read_text(encoding="utf-8")
+    dark = dict(re.findall(r"(--\w+): light-dark\(#\w+, (#\w+)\)", css))
+    of_reports = {light: dark[name] for light, name in drawings.COLOURS.items() if light != drawings.GROUND}
+    assert of_reports == captions.DARK
 
 
 def test_a_drawing_of_ours_takes_the_colours_of_the_page():

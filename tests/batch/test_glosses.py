@@ -74,6 +74,11 @@ def test_no_term_inside_code_links_headings_and_other_words(text):
     assert terms(Annotator()(text)) == []
 
 
+def test_no_line_ends_between_a_bracket_and_its_term():
+    assert '<p>Weights <span class="whole">(<button' in Annotator()("<p>Weights (SWA) count.</p>")
+    assert "whole" not in Annotator()("<p>Weights ( SWA, (x) SWAG.</p>")
+
+
 @pytest.mark.parametrize("language", ["en", "ko"])
 def test_the_glossary_has_a_name_and_a_sentence_for_each_term(language):
     for entry in yaml.safe_load(glosses.GLOSSARY.read_text(encoding="utf-8")):

@@ -34,6 +34,13 @@ def test_readme_and_record_agree(name, language):
     )
 
 
+@pytest.mark.parametrize("name", recorded.PAGES)
+def test_github_shows_a_sentence_as_one(name):
+    """A line that begins with a comment would end the paragraph there: CommonMark takes it for HTML."""
+    page = (ROOT / name).read_text(encoding="utf-8")
+    assert not [line for line in page.splitlines() if line.lstrip().startswith("<!--") and "<!-- -->" in line]
+
+
 def shape(name):
     """What two READMEs in step have in common: sections, code, tables, pictures, values, commands."""
     page = (ROOT / name).read_text(encoding="utf-8")
@@ -95,7 +102,9 @@ def test_a_key_figure_stands_in_the_table_once_it_is_drawn(tmp_path):
     assert "<img" not in recorded.table("sample", reports=tmp_path)
     (tmp_path / "figures").mkdir()
     (tmp_path / "figures" / "sample-03_markers.svg").write_text("<svg/>")
-    assert 'src="reports/figures/sample-03_markers.svg"' in recorded.table("sample", reports=tmp_path)
+    drawn = recorded.table("sample", reports=tmp_path).splitlines()[2]
+    assert 'src="reports/figures/sample-03_markers.svg"' in drawn
+    assert len(drawn.split(" | ")) == 3, "under the verdict: a column of its own would be squeezed"
     large = "<!-- figure: sample/03_markers -->\n<!-- end of figure -->"
     assert "(reports/figures/sample-03_markers.svg)" in recorded.filled(large, reports=tmp_path)
     assert "(reports/screenshots/03_markers.png)" in recorded.filled(large, reports=tmp_path, language="ko")

@@ -77,3 +77,19 @@ def test_items_of_training_documents_are_refused(items):
         coreference_items.check_disjoint(items, DOCUMENTS)
     with pytest.raises(ValueError, match="1 training documents"):
         coreference_items.check_disjoint(items, [{"id": "copy of d0", "text": TEXTS[0]}])
+
+
+def test_texts_are_tagged_once_all_of_them_together_by_every_core(monkeypatch):
+    """One at a time and twice, Wikipedia took two nights."""
+    asked = []
+
+    class Tagger:
+        def tokenize(self, texts):
+            asked.append(list(texts))
+            return [[] for _ in texts]
+
+    monkeypatch.setattr(coreference_items, "kiwi", lambda workers: asked.append(workers) or Tagger())
+    monkeypatch.setattr(coreference_items, "_TAGGED", {})
+    for texts in (["가", "나", "가"], ["나", "다"], ["가"]):
+        assert len(coreference_items.find_nouns(texts)) == len(texts)
+    assert asked == [coreference_items.WORKERS, ["가", "나"], coreference_items.WORKERS, ["다"]]

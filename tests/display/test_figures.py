@@ -1,3 +1,4 @@
+import re
 import warnings
 
 import matplotlib
@@ -139,6 +140,21 @@ def test_a_figure_says_in_words_what_it_shows(ax):
     assert words["alt"] == "Does 나 lead? F1: 나 3.0 [2.0, 3.5]; 가 1.0 [0.5, 2.0]."
     ax.figure.description = "나 leads by 2.0 points"
     assert bundle(ax.figure)[1]["alt"] == "Does 나 lead? 나 leads by 2.0 points."
+
+
+def test_by_hand_a_figure_is_html_that_follows_the_theme_and_in_a_report_it_is_not(ax, monkeypatch):
+    figures.lines(pd.DataFrame({"x": [1, 2], "y": [1, 2], "name": "a"}), ax, x="x", y="y", group="name")
+    ax.set_title('Does "a" rise?')
+    monkeypatch.setenv("NUNCHI_OUT", "somewhere")
+    assert set(ax.figure._repr_mimebundle_()[0]) == {"image/svg+xml"}
+    monkeypatch.delenv("NUNCHI_OUT")
+    first, second = (ax.figure._repr_mimebundle_()[0]["text/html"] for _ in "12")
+    assert "stroke: light-dark(#0072b2, #56b4e9)" in first
+    assert "fill: var(--jp-layout-color0, #fffffe)" in first
+    assert 'role="img" aria-label="Does &quot;a&quot; rise?' in first
+    names = [set(re.findall(r'\bid="([^"]+)"', page)) for page in (first, second)]
+    assert names[0] and not names[0] & names[1], "two figures of a page share no id"
+    assert set(re.findall(r'(?:href="#|url\(#)([^")]+)', first)) <= names[0]
 
 
 def test_the_title_can_be_taken_off_the_drawing(ax):

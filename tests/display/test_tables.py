@@ -177,3 +177,11 @@ def test_a_decision_has_a_shape_beside_its_word():
     assert "▲" in gap and gap.count('<td class="decision">–</td>') == 2
     other = tables.table(frame.assign(decision="keep")).to_html()  # not one of ours: plain text
     assert "<td>keep</td>" in other
+
+
+def test_an_interval_ends_where_the_values_end():
+    frame = pd.DataFrame({"F1": [Interval(87.2, 73.2, 101.3), Interval(0.4, -0.2, 1.0)], "n": [120, 3]})
+    shown = tables.table(frame, within=(0, 100))
+    assert shown.data["F1"].tolist() == ["87.2 [73.2, 100.0]", "0.4 [0.0, 1.0]"]
+    assert shown.data["n"].tolist() == ["120", "3"] and "101.3" not in shown.to_csv()
+    assert tables.table(frame).data["F1"][0] == "87.2 [73.2, 101.3]"

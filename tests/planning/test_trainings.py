@@ -1,10 +1,12 @@
 """How many runs of what a suite has, and how many steps."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
 from helpers.batch import plans
+from helpers.planning import estimates
 from tests.conftest import ROOT
 
 
@@ -42,6 +44,33 @@ def test_steps_are_those_of_the_studies(paper):
     assert by_curriculum[-1] == pytest.approx(1980, rel=0.05)
 
 
+def test_what_the_studies_published_of_their_settings_is_in_the_paper_suite(paper):
+    cells: Counter = Counter()
+    for training, number in paper["02"].items():
+        if training.sweep == "02-legacy":
+            cells[training.epochs] += number
+    assert cells == {5: 26, 10: 3}
+    values = {plan.name[:2]: plan.values for plan in plans.make(ROOT / "params" / "paper")}
+    assert not any(values["04"]["recipe"].values())  # warm-up, decay, clipping
+    decoder = values["05"]["decoder"]
+    assert (decoder["max_tokens"], decoder["head"], decoder["pooling"]) == (2560, "linear", "last")
+    assert {t.batch * t.accumulate for t in paper["05"] if t.lora_rank} == {32}
+
+
+def test_the_masked_models_of_the_paper_suite_fit_80_gb_and_recomputed_24(paper):
+    (longest,) = {replace(t, rows=1, epochs=1, scored=0, phase="") for t in paper["06"] if t.length == 2048}
+    assert estimates.cost(longest).peak < 40e9
+    assert estimates.cost(replace(longest, recompute=True)).fits("L4")
+
+
+def test_the_longest_notebook_of_the_small_suite_takes_less_than_an_hour_on_a_t4(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUNCHI_CACHE", str(tmp_path))  # no measured efficiency
+    (plan,) = plans.make(ROOT / "params" / "small-gpu", only=["03"])
+    costs = [estimates.cost(*pair) for pair in plans.trainings(plan).items()]
+    assert all(one.fits("T4") for one in costs)
+    assert estimates.makespan(costs, card="T4", gpus=1) < 50 / 60  # the rest reads and intervenes
+
+
 def test_a_notebook_without_a_plan_trains_nothing():
     (plan,) = plans.make(ROOT / "params" / "smoke", only=["template"])
     assert plans.trainings(plan) == Counter()
@@ -52,3 +81,13 @@ def test_pretraining_counts_its_tokens():
     (one,) = [training for training in plans.trainings(plan) if training.sweep == "pretrained"]
     assert (one.model, one.rows, one.epochs) == ("bilstm", 300, 1)
     assert one.batch * one.length == pytest.approx(1024, rel=0.05)  # tokens of a step
+
+
+def test_fine_tuned_snapshots_are_scored_on_the_rows_that_the_notebook_asks_for():
+    (plan,) = plans.make(ROOT / "params" / "smoke", only=["06"])
+    scored = []
+    for dev_rows in (2000, 500):
+        plan.values["fine_tuning"]["dev_rows"] = dev_rows
+        (one,) = {t.scored for t in plans.trainings(plan) if t.sweep == "06-reading"}
+        scored.append(one)
+    assert scored[0] - scored[1] == 1500

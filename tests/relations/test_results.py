@@ -1,6 +1,7 @@
 """A sweep of two tiny runs, and what is read back."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from helpers.relations import results
@@ -35,3 +36,8 @@ def test_logits_come_in_the_order_of_their_seeds(frame):
 def test_logits_are_grouped_by_several_settings_in_the_order_of_the_runs(frame):
     assert list(results.logits_by(frame, "scheme", "seed")) == ["typed-punct 2", "typed-punct 1"]
     assert list(results.logits_by(frame.head(1), "scheme")) == ["typed-punct"]
+
+
+def test_a_grid_of_nothing_has_no_logits():
+    """`training_changes: []` of 03, for a model that is not pretrained here."""
+    assert results.logits_by(pd.DataFrame({"variant": []}), "variant") == {}

@@ -84,11 +84,13 @@ for (const word of document.querySelectorAll("button.term")) {
   box.addEventListener("toggle", () => { if (box.matches(":popover-open")) place(box); });
 }
 
-// ---- only what scrolls takes the keyboard's focus
-const regions = document.querySelectorAll("main .scroll, main pre");
+// ---- a table that is too wide is set tighter; only what scrolls then takes the keyboard's focus
+const regions = [...document.querySelectorAll("main .scroll, main pre")];
+const over = (region) => region.scrollWidth > region.clientWidth + 1 || region.scrollHeight > region.clientHeight + 1;
 function settle() {
-  for (const region of regions) {
-    const scrolls = region.scrollWidth > region.clientWidth + 1 || region.scrollHeight > region.clientHeight + 1;
+  for (const region of regions) region.removeAttribute("data-tight");
+  for (const region of regions.filter(over)) region.setAttribute("data-tight", "");
+  for (const [region, scrolls] of regions.map((region) => [region, over(region)])) {
     region.toggleAttribute("data-scrolls", scrolls);
     if (scrolls) region.tabIndex = 0; else region.removeAttribute("tabindex");
   }
