@@ -61,11 +61,12 @@ from helpers.corpora import schemas as _schemas
 from helpers.corpora import sources as _sources
 from helpers.corpora import splits as _splits
 from helpers.corpora import unlp as _unlp
-from helpers.corpora.files import READERS
+from helpers.corpora.files import READERS, uncollected
 from helpers.corpora.labels import ENTITY_TYPES, RELATIONS, TECHNIQUES, tags_of
 from helpers.corpora.unlp import CorpusWarning
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from datasets import Dataset
 
 __all__ = [
@@ -87,6 +88,7 @@ DEV_SHARE = 0.2  # of a source that has no split of its own
 LABELS = ("label", "ner_tags", "manipulative", "techniques", "labels", "trigger_words")  # columns to predict
 
 
+@uncollected()
 def load_relations(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
     """Load sentences with two entities and the relation between them; label 0 is always no_relation.
 
@@ -104,6 +106,7 @@ def load_relations(source: Source, split: str, *, rows: int | None = None, seed:
     )
 
 
+@uncollected()
 def load_entities(source: Source, split: str, *, rows: int | None = None, seed: int = 0) -> "Dataset":
     """Load sentences with one entity tag per character; `sentence` is the tokens joined.
 
@@ -246,8 +249,25 @@ def _built(rows: list[dict], features: dict, *, note: str) -> "Dataset":
     from datasets import Dataset, DatasetInfo, Features
 
     typed = Features(features)
-    table = pa.table({name: [row[name] for row in rows] for name in typed}, schema=typed.arrow_schema)
+    columns = {name: [row[name] for row in rows] for name in typed}
+    if "tokens" in columns:  # one a character, in every row that was checked
+        columns["tokens"] = _characters(columns["sentence"])
+    table = pa.table(columns, schema=typed.arrow_schema)
     return Dataset(table, info=DatasetInfo(description=note, features=typed))
+
+
+def _characters(sentences: list[str]) -> "pa.ListArray":
+    """Return the characters of each sentence, cut from its bytes: a million Python strings are not needed."""
+    import numpy as np
+    import pyarrow as pa
+
+    data = "".join(sentences).encode()
+    begins = (np.frombuffer(data, np.uint8) & 0xC0) != 0x80  # other bytes of UTF-8 go on with a character
+    offsets = np.append(np.flatnonzero(begins), len(data)).astype(np.int32)
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    characters = pa.Array.from_buffers(pa.string(), len(offsets) - 1, buffers)
+    bounds = np.cumsum([0, *map(len, sentences)]).astype(np.int32)
+    return pa.ListArray.from_arrays(bounds, characters)
 
 
 def _features(kind: str, labels: Sequence[str]) -> dict:

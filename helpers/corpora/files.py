@@ -6,10 +6,12 @@ business of the module named after the data set.
 
 import ast
 import csv
+import gc
 import io
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +29,18 @@ ESCAPED = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")  # JSON's spelling of NUL an
 HALF = re.compile("[\ud800-\udfff]")
 
 
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Pause the garbage collector: it would walk over all rows so far again and again, and find nothing."""
+    running = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if running:
+            gc.enable()
+
+
 def read_text(path: Path) -> str:
     """Return a file's text: UTF-8, a byte-order mark dropped, lines ended by a bare newline."""
     try:
@@ -42,7 +56,8 @@ def read_text(path: Path) -> str:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
         raise ValueError(f"{path}, line {line}: a NUL byte; text has none, so the file is damaged")
     try:
-        return data.decode("utf-8-sig").replace("\r\n", "\n")
+        text = data.decode("utf-8-sig")
+        return text.replace("\r\n", "\n") if b"\r\n" in data else text
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         codec = "cp949" if _decodes(data, "cp949") else "ENCODING"
@@ -221,9 +236,9 @@ def id_of(row: Mapping, fields: Sequence[str], where: str) -> str:
     for field in fields:
         value = row.get(field)
         if value is not None and value != "":
-            if type(value) not in (str, int, float) or len(str(value)) > SHOWN or "\0" in str(value):
+            if type(value) not in (str, int, float) or len(text := str(value)) > SHOWN or "\0" in text:
                 raise ValueError(f"{where}: expected an id of at most {SHOWN} characters, got {shown(value)}")
-            return str(value)
+            return text
     raise ValueError(f"{where}: expected an id in {' or '.join(map(repr, fields))}; fields: {listed(row)}")
 
 

@@ -15,23 +15,30 @@ from helpers.corpora.labels import tags_of
 from helpers.corpora.schemas import Schema, unknown
 
 COMMENT = "## "  # a row is one character and a tab, so no row can begin like this
+TAGGED = ("tokens", "ner_tags")
 MARKUP = re.compile(r"<(.+?):[^:<>]+>")
 
 
 def relations(rows: Sequence[Mapping], name: str, schema: Schema) -> list[dict]:
     """Return relation rows with fields as documented, or raise for the first that is wrong."""
-    checked = [_relation(row, f"{name}, row {i}", schema) for i, row in enumerate(rows, 1)]
+    checked = []
+    for number, row in enumerate(rows, 1):
+        try:
+            checked.append(_relation(row, schema))
+        except ValueError as error:
+            raise ValueError(f"{name}, row {number}{error}") from None
     check_unique((row["guid"] for row in checked), name, field="guid")
     return checked
 
 
 def entities(rows: Sequence[Mapping], name: str, schema: Schema, *, split: str) -> list[dict]:
     """Return entity rows with fields as documented; rows without a guid (the hub's) are numbered."""
-    tags = _Tags(schema.labels)
-    checked = [
-        _entity_sentence(row, name, tags, default_guid=f"{split}-{i:05d}", number=i + 1)
-        for i, row in enumerate(rows)
-    ]
+    known, checked = _Tags(schema.labels), []
+    for number, row in enumerate(rows, 1):
+        try:
+            checked.append(_entity_sentence(row, known, default_guid=f"{split}-{number - 1:05d}"))
+        except ValueError as error:
+            raise ValueError(f"{name}, {_place(row, number, error)}") from None
     check_unique((row["guid"] for row in checked), name, field="guid")
     return checked
 
@@ -43,12 +50,14 @@ def read_ner_tsv(path: Path) -> list[dict]:
     an empty line is accepted only when the comment of its last sentence shows that nothing is missing.
     """
     text = read_text(path)
-    lines = text.removesuffix("\n").split("\n")
-    blanks = [i for i, line in enumerate(lines) if not line]
-    starts, ends = [0, *(i + 1 for i in blanks)], [*blanks, len(lines)]
-    sentences = [_sentence(lines, s, e, path) for s, e in zip(starts, ends, strict=True) if s < e]
+    sentences, known, line = [], _TagOf(), 1
+    for block in text.removesuffix("\n").split("\n\n"):
+        if rows := block.strip("\n"):
+            first = line + (block[0] == "\n")
+            sentences.append(_sentence(rows.split("\n"), first, path, known))
+        line += block.count("\n") + 2
     if sentences and not text.endswith("\n\n"):
-        _check_whole(sentences[-1], lines, path)
+        _check_whole(sentences[-1], text.removesuffix("\n").split("\n"), path)
     return sentences
 
 
@@ -68,38 +77,41 @@ def _check_whole(last: Mapping, lines: Sequence[str], path: Path) -> None:
         )
 
 
-def _sentence(lines: list[str], start: int, end: int, path: Path) -> dict:
-    first = start
-    while first < end and lines[first].startswith(COMMENT):
-        first += 1
-    if first == start:
-        got = shown(lines[start])
-        raise ValueError(f"{path}, line {start + 1}: expected `## <id>` above the rows, got {got}")
-    if first == end:
+def _sentence(lines: list[str], line: int, path: Path, known: "_TagOf") -> dict:
+    """Return the sentence in these lines, the first of which is number `line` of the file."""
+    comments = next((at for at, text in enumerate(lines) if not text.startswith(COMMENT)), len(lines))
+    if not comments:
+        raise ValueError(f"{path}, line {line}: expected `## <id>` above the rows, got {shown(lines[0])}")
+    above = f"{path}, line {line + comments - 1}"
+    if comments == len(lines):
+        raise ValueError(f"{above}: no rows below the comment {shown(lines[-1])}; is the file truncated?")
+    guid = id_of({"id": lines[comments - 1].removeprefix(COMMENT).split("\t")[0]}, ("id",), above)
+    rows = lines[comments:]
+    try:
+        tags = list(map(known.__getitem__, rows))
+    except KeyError as error:
+        at = lines.index(error.args[0], comments)
         raise ValueError(
-            f"{path}, line {end}: no rows below the comment {shown(lines[end - 1])}; is the file truncated?"
-        )
-    guid = id_of(
-        {"id": lines[first - 1].removeprefix(COMMENT).split("\t")[0]}, ("id",), f"{path}, line {first}"
-    )
-    rows = lines[first:end]
-    wrong = next((at for at, row in enumerate(rows) if row[1:2] != "\t" or "\t" in row[2:]), None)
-    if wrong is not None:
-        raise ValueError(
-            f"{path}, line {first + wrong + 1} ({guid}): expected one character, a tab and a tag, "
-            f"got {shown(rows[wrong])}"
-        )
-    return {
-        "guid": guid,
-        "tokens": [row[0] for row in rows],
-        "ner_tags": [row[2:] for row in rows],
-        "line": first + 1,
-    }
+            f"{path}, line {line + at} ({guid}): expected one character, a tab and a tag, "
+            f"got {shown(lines[at])}"
+        ) from None
+    return {"guid": guid, "tokens": [row[0] for row in rows], "ner_tags": tags, "line": line + comments}
 
 
-def _relation(row: Mapping, where: str, schema: Schema) -> dict:
-    guid = id_of(row, ("guid", "id"), where)
-    where = f"{where} ({guid})"
+class _TagOf(dict):
+    """The tags of well-formed rows: of a million rows some thousand differ, and each is checked once."""
+
+    def __missing__(self, row: str) -> str:
+        if row[1:2] != "\t" or "\t" in row[2:]:
+            raise KeyError(row)
+        self[row] = row[2:]
+        return self[row]
+
+
+def _relation(row: Mapping, schema: Schema) -> dict:
+    """Return a checked row; an error begins with what comes after the number of the row."""
+    guid = id_of(row, ("guid", "id"), "")
+    where = f" ({guid})"
     sentence = text_of(row, "sentence", where)
     subject = _entity(row, "subject_entity", sentence, where, schema)
     object_ = _entity(row, "object_entity", sentence, where, schema)
@@ -119,25 +131,26 @@ def _relation(row: Mapping, where: str, schema: Schema) -> dict:
 
 
 def _entity(row: Mapping, field: str, sentence: str, where: str, schema: Schema) -> dict:
-    where = f"{where}, {field}"
-    entity = parsed(row.get(field), where, kind=dict)
+    entity = row.get(field)
+    if type(entity) is not dict:
+        entity = parsed(entity, f"{where}, {field}", kind=dict)
     try:
         word, kind = entity["word"], entity["type"]
         start, end = entity["start_idx"], entity["end_idx"]
     except KeyError:
         raise ValueError(
-            f"{where}: expected word, start_idx, end_idx and type, got {shown(entity)}"
+            f"{where}, {field}: expected word, start_idx, end_idx and type, got {shown(entity)}"
         ) from None
     if type(start) is not int or type(end) is not int:
-        start, end = whole(start, where), whole(end, where)
+        start, end = whole(start, f"{where}, {field}"), whole(end, f"{where}, {field}")
     if not 0 <= start <= end < len(sentence) or sentence[start : end + 1] != word:
         found = shown(sentence[max(start, 0) : end + 1])
         raise ValueError(
-            f"{where}: characters {shown(start)}–{shown(end)} are {found}, "
+            f"{where}, {field}: characters {shown(start)}–{shown(end)} are {found}, "
             f"not {shown(word)}; end_idx is inclusive, so {shown(word)} would be {_offsets(sentence, word)}"
         )
     if kind not in schema.types:
-        raise ValueError(f"{where}: {unknown('type', kind, schema.types)}")
+        raise ValueError(f"{where}, {field}: {unknown('type', kind, schema.types)}")
     return {"word": word, "start_idx": start, "end_idx": end, "type": kind}
 
 
@@ -165,7 +178,15 @@ class _Tags:
         begin = {(old, tag) for old in self.names for tag in self.names if tag[0] != "I"}
         self.moves = begin | {(f"{old}-{kind}", f"I-{kind}") for kind in types for old in "BI"}
 
-    def problem(self, tag: str, previous: str) -> str:
+    def numbered(self, tags: Sequence[str], where: str) -> list[int]:
+        """Return the ids of a sentence's tags; refuse the first tag that is unknown, or misplaced."""
+        if not self.moves.issuperset(zip(("O", *tags), tags, strict=False)):
+            moves = enumerate(zip(("O", *tags), tags, strict=False))
+            at, (previous, tag) = next((at, move) for at, move in moves if move not in self.moves)
+            raise _TagError(where, at, self._problem(tag, previous))
+        return list(map(self.ids.__getitem__, tags))
+
+    def _problem(self, tag: str, previous: str) -> str:
         if tag not in self.ids:
             return unknown("label", tag, self.names)
         return (
@@ -173,35 +194,42 @@ class _Tags:
         )
 
 
-def _entity_sentence(row: Mapping, name: str, known: _Tags, *, default_guid: str, number: int) -> dict:
-    guid = id_of({"guid": row.get("guid") or default_guid}, ("guid",), f"{name}, row {number}")
-    where = f"{name}, row {number} ({guid})"
-    tokens, tags = (
-        parsed(row.get(field), f"{where}, {field}", kind=list) for field in ("tokens", "ner_tags")
-    )
+class _TagError(ValueError):
+    """Raised with the end of the row's place, a position in it, and what is wrong there."""
+
+
+def _entity_sentence(row: Mapping, known: _Tags, *, default_guid: str) -> dict:
+    """Return a checked row; an error begins with what comes after the number of the row."""
+    guid = id_of({"guid": row.get("guid") or default_guid}, ("guid",), "")
+    where = f" ({guid})"
+    tokens, tags = row.get("tokens"), row.get("ner_tags")
+    if type(tokens) is not list or type(tags) is not list:
+        tokens, tags = (parsed(row.get(field), f"{where}, {field}", kind=list) for field in TAGGED)
     if not tokens or len(tokens) != len(tags):
         raise ValueError(f"{where}: {len(tokens)} characters but {len(tags)} tags; expected one tag each")
-    if {*map(type, tokens), *map(type, tags)} != {str}:
+    try:
+        sentence, _ = "".join(tokens), "".join(set(tags))
+    except TypeError:
         other = next(value for value in (*tokens, *tags) if type(value) is not str)
-        raise ValueError(f"{where}: characters and tags are texts, got {shown(other)}")
-    if {*map(len, tokens)} != {1} or "\0" in tokens:
+        raise ValueError(f"{where}: characters and tags are texts, got {shown(other)}") from None
+    if len(sentence) != len(tokens) or "" in tokens or "\0" in sentence:
         long = next(token for token in tokens if len(token) != 1 or token == "\0")
         raise ValueError(
             f"{where}: {shown(long)} is not one character; tags are per character, spaces included"
         )
-    moves = list(zip(["O", *tags], tags, strict=False))
-    if not known.moves.issuperset(moves):
-        at, (previous, tag) = next((at, move) for at, move in enumerate(moves) if move not in known.moves)
-        raise ValueError(f"{_at(row, where, at, name)}: {known.problem(tag, previous)}")
     return {
         "guid": guid,
-        "sentence": "".join(tokens),
+        "sentence": sentence,
         "tokens": tokens,
-        "ner_tags": [known.ids[tag] for tag in tags],
+        "ner_tags": known.numbered(tags, where),
     }
 
 
-def _at(row: Mapping, where: str, position: int, name: str) -> str:
+def _place(row: Mapping, number: int, error: ValueError) -> str:
+    """Say where an error is: in a TSV the line of a tag, else the row."""
+    if not isinstance(error, _TagError):
+        return f"row {number}{error}"
+    where, at, problem = error.args
     if "line" in row:
-        return f"{name}, line {row['line'] + position} ({row['guid']})"
-    return f"{where}, character {position}"
+        return f"line {row['line'] + at}{where}: {problem}"
+    return f"row {number}{where}, character {at}: {problem}"

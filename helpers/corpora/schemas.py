@@ -48,9 +48,10 @@ class Schema(NamedTuple):
         if isinstance(label, int) and 0 <= label < len(self.numbers):
             label = self.numbers[label]
         label = NONE if label == self.none else label
-        if label not in self.labels:
-            raise ValueError(f"{where}: {unknown('label', label, self.labels)}")
-        return self.labels.index(label)
+        try:
+            return self.labels.index(label)
+        except ValueError:
+            raise ValueError(f"{where}: {unknown('label', label, self.labels)}") from None
 
 
 def relations(rows: Iterable[Mapping], folder: Path | None) -> Schema:
@@ -76,8 +77,11 @@ def entities(rows: Iterable[Mapping], folder: Path | None) -> Schema:
     """Read the entity types of tagged rows."""
     given = read(folder, ("labels",))
     given_tags = (row["ner_tags"] for row in rows if isinstance(row.get("ner_tags"), list))
-    tags = {tag for tags in given_tags for tag in tags if isinstance(tag, str)}
-    found = (tag[2:] for tag in tags if tag[:2] in ("B-", "I-"))
+    tags: set[str] = set()
+    for own in given_tags:
+        with suppress(TypeError):  # a list among the tags is named with its row later
+            tags.update(own)
+    found = (tag[2:] for tag in tags if isinstance(tag, str) and tag[:2] in ("B-", "I-"))
     types = given.get("labels") or _own(found, TAG_TYPES)
     return Schema(types, tags_of(types))
 
@@ -151,7 +155,7 @@ def _none(labels: Sequence[str]) -> tuple[str, str]:
 def _types(rows: Iterable[Mapping]) -> Iterable[object]:
     for row in rows:
         for entity in (row.get("subject_entity"), row.get("object_entity")):
-            if isinstance(entity, Mapping):
+            if isinstance(entity, dict):
                 yield entity.get("type")
             elif isinstance(entity, str):  # a CSV's spelling of the mapping
                 yield from TYPE_IN_TEXT.findall(entity)

@@ -65,8 +65,10 @@ def logits_of_relations(member: Member, rows: Rows) -> NDArray:
 
 def _logits(member: Member, encoded: Any) -> NDArray:
     from helpers.learning.inference import predict
+    from helpers.prediction.first_state import first_state_only
 
-    return np.stack(predict(member.model, encoded, batch_tokens=BATCH_TOKENS)).astype(float)
+    with first_state_only(member.model):
+        return np.stack(predict(member.model, encoded, batch_tokens=BATCH_TOKENS)).astype(float)
 
 
 def entities(members: Sequence[Member], rows: Rows) -> Entities:

@@ -76,8 +76,9 @@ def _steps(gold: np.ndarray, probs: np.ndarray) -> Iterator[tuple[np.ndarray, ..
 
     Each is (tp, ranked, tp_before, ranked_before): hits and rows at scores >= s, and at scores > s.
     """
-    for c in range(probs.shape[1]):
-        ranked, hits = np.sort(probs[:, c]), np.sort(probs[gold == c, c])
+    # Scores of a class side by side: columns of a wide array are read across the whole of it, once a class.
+    for c, scores in enumerate(np.ascontiguousarray(probs.T)):
+        ranked, hits = np.sort(scores), np.sort(scores[gold == c])
         at = np.unique(hits)[::-1]
         yield (
             len(hits) - np.searchsorted(hits, at),

@@ -31,12 +31,14 @@ def cases() -> list[Race | Limit]:
             work="read the official file into a Dataset; ours also checks every row",
             data=lambda rows: RELATIONS,
             ours=_load_relations,
-            others={"datasets.load_dataset": _load_relations_unchecked},
+            others={
+                "datasets.load_dataset": _load_relations_unchecked,
+                "a plain loop over rows": _load_relations_by_loop,
+            },
             sizes=(32_470,),
             unit="rows",
             equal=lambda a, b: a == b,
-            targets={"datasets.load_dataset": 1.0},
-            repeats=3,
+            targets={"datasets.load_dataset": 2.0, "a plain loop over rows": 1.0},
         ),
         Race(
             name="load KLUE-NER tsv",
@@ -47,11 +49,8 @@ def cases() -> list[Race | Limit]:
             sizes=(21_003,),
             unit="sentences",
             equal=lambda a, b: a == b,
-            repeats=3,
-            explanation=(
-                "The loop checks nothing. By the profile, a third of our time goes into checking the form of "
-                "every line and every move from one tag to the next."
-            ),
+            targets={"a plain loop over lines": 1.0},
+            explanation="The loop checks nothing; ours cuts and checks each distinct line once.",
         ),
     ]
     return generated + (loaded if RELATIONS.exists() and ENTITIES.exists() else [])
@@ -70,7 +69,7 @@ def _microseconds_a_row(task: str, rows: int) -> float:
 def _load_relations(path: Path) -> list[str]:
     from helpers import corpora
 
-    return list(corpora.load_relations(path, "train")["sentence"])
+    return corpora.load_relations(path, "train")["sentence"][:]
 
 
 def _load_relations_unchecked(path: Path) -> list[str]:
@@ -78,13 +77,26 @@ def _load_relations_unchecked(path: Path) -> list[str]:
 
     with tempfile.TemporaryDirectory() as cache:
         loaded = load_dataset("json", data_files=str(path), split="train", cache_dir=cache)
-        return list(loaded["sentence"])
+        return loaded["sentence"][:]
+
+
+def _load_relations_by_loop(path: Path) -> list[str]:
+    """What a notebook would do: parse, gather the columns, check nothing."""
+    import json
+
+    from datasets import Dataset
+
+    columns: dict[str, list] = {}
+    for row in json.loads(path.read_text(encoding="utf-8")):
+        for name, value in row.items():
+            columns.setdefault(name, []).append(value)
+    return Dataset.from_dict(columns)["sentence"][:]
 
 
 def _load_entities(path: Path) -> list[list[str]]:
     from helpers import corpora
 
-    return list(corpora.load_entities(path, "train")["tokens"])
+    return corpora.load_entities(path, "train")["tokens"][:]
 
 
 def _load_entities_unchecked(path: Path) -> list[list[str]]:
@@ -102,4 +114,4 @@ def _load_entities_unchecked(path: Path) -> list[list[str]]:
             character, tag = line.split("\t")
             tokens[-1].append(character)
             tags[-1].append(tag)
-    return list(Dataset.from_dict({"tokens": tokens, "ner_tags": tags})["tokens"])
+    return Dataset.from_dict({"tokens": tokens, "ner_tags": tags})["tokens"][:]

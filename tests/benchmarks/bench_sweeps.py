@@ -1,4 +1,4 @@
-"""Sweeps: reading a finished grid back, against joblib's cache."""
+"""Sweeps: reading a finished grid back, against joblib's cache, and workers that are there already."""
 
 import functools
 import os
@@ -57,8 +57,49 @@ def read_back() -> float:
     return time.perf_counter() - start
 
 
+def importing(x: float) -> dict:
+    """A call that needs torch, as trainings do."""
+    import torch
+
+    return {"y": float(torch.tensor(x))}
+
+
+def parked(_: int) -> list[float]:
+    """Sweep over two new configurations; workers of the last sweep go on."""
+    import time
+
+    from helpers.sweeps import sweep
+
+    with _cache():
+        configs = [{"x": time.time() + at} for at in range(2)]
+        frame = sweep(importing, configs, name="bench-workers", workers=2)
+    return (frame["y"] > 0).tolist()
+
+
+def fresh(size: int) -> list[float]:
+    """The same with new processes, as `multiprocessing` and joblib's spawned pools start them."""
+    from helpers.sweeps import workers
+
+    for worker in list(workers._parked):
+        workers._end(worker)
+    return parked(size)
+
+
 def cases() -> list[Race | Limit]:
     return [
+        Race(
+            name="sweep workers",
+            work="a sweep of two calls that need torch, on two workers, after another sweep",
+            data=lambda size: size,
+            ours=parked,
+            others={"new processes": fresh},
+            sizes=(2,),
+            unit="configurations",
+            equal=lambda a, b: a == b,
+            targets={"new processes": 3.0},
+            repeats=3,
+            explanation="Parked workers have imported what they need; new ones import it first.",
+        ),
         Limit(
             name="sweep cache hit",
             work="read a finished grid of 29 configurations back as a frame",
