@@ -108,9 +108,10 @@ class BiLSTMModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Embedding):
-            begins_at_zero = module is getattr(self, "classes", None)
-            nn.init.normal_(module.weight, std=0.0 if begins_at_zero else module.embedding_dim**-0.5)
+        if isinstance(module, nn.Embedding) and module is getattr(self, "classes", None):
+            nn.init.zeros_(module.weight)  # draws nothing: the head is drawn as without classes
+        elif isinstance(module, nn.Embedding):
+            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         elif isinstance(module, nn.LSTM):
             module.reset_parameters()
 
