@@ -108,10 +108,11 @@ class BiLSTMModel(PreTrainedModel):
 
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
-        if isinstance(module, nn.Embedding) and module is getattr(self, "classes", None):
-            nn.init.zeros_(module.weight)  # draws nothing: the head is drawn as without classes
-        elif isinstance(module, nn.Embedding):
-            nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
+        if isinstance(module, nn.Embedding):
+            if self.config.word_classes and module is self.classes:
+                nn.init.zeros_(module.weight)  # draws nothing: the head is drawn as without classes
+            else:
+                nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         elif isinstance(module, nn.LSTM):
             module.reset_parameters()
 
