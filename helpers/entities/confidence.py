@@ -29,9 +29,8 @@ def confident_entities(probabilities: np.ndarray, tags: TagArray, part: Part) ->
     inside = np.append(probabilities[solid][:, 1:-1:2], np.zeros((1, len(tags.types))), axis=0)
     starts, ends, kinds = entity_ranges(said)
     wanted = set(zip(*(array.tolist() for array in entity_ranges(gold)), strict=True))
-    if not len(starts):
-        return pd.DataFrame({"sentence": [], "type": [], "confidence": [], "right": []})
-    least = np.minimum.reduceat(certain, np.column_stack([starts, ends]).ravel())[::2]
+    edges = np.column_stack([starts, ends]).ravel()
+    least = np.minimum.reduceat(certain, edges)[::2] if len(edges) else np.zeros(0)
     stops = np.where(np.isin(ends, said.bounds), 1.0, 1 - inside[ends, kinds])
     return pd.DataFrame(
         {
@@ -66,7 +65,8 @@ def calibration(entities: pd.DataFrame) -> pd.DataFrame:
                 ).scaled(100),
             }
             for _, group in groups
-        ]
+        ],
+        columns=["entities", "confidence", "right, %"],
     )
 
 
@@ -113,6 +113,8 @@ def _certainty(probabilities: np.ndarray, ids: np.ndarray) -> np.ndarray:
 
 def _bins(confidence: np.ndarray) -> np.ndarray:
     """Sort values into BINS bins of as many each; equal values share one."""
+    if not len(confidence):  # a tagger that has found nothing
+        return np.zeros(0, dtype=np.int64)
     edges = np.unique(np.quantile(confidence, np.linspace(0, 1, BINS + 1)[1:-1]))
     return np.searchsorted(edges, confidence, side="left")
 

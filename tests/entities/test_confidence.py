@@ -39,7 +39,11 @@ def test_an_entity_is_as_sure_as_its_least_sure_tag_and_its_end():
 
 def test_no_entity_and_wrong_lengths():
     part = part_of(["가나"], [[]])
-    assert len(confidence.confident_entities(np.eye(13)[[12, 12]], part.gold, part)) == 0
+    silent = confidence.confident_entities(np.eye(13)[[12, 12]], part.gold, part)
+    assert len(silent) == 0 and len(confidence.calibration(silent)) == 0
+    sure = drawn(np.random.default_rng(0), n=40, excess=0.2)
+    alone, beside = (confidence.calibration_error(runs, sentences=20) for runs in ([sure], [sure, silent]))
+    assert beside.value == pytest.approx(alone.value / 2)  # who says nothing makes no error
     with pytest.raises(ValueError, match="3 rows of probabilities for 2 characters"):
         confidence.confident_sentences(np.eye(13)[[12, 12, 12]], part.gold)
 
