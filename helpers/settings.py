@@ -65,7 +65,7 @@ RANGES = {
     **_named("epochs grid_epochs final_epochs ablation_epochs entity_epochs swa_start lawa_last", SOME),
     **_named("items_per_document mentions_per_document window cuts daily_limit nested_draws drawn", SOME),
     **_named("intervened perturbed_rows features shortest longest chain_questions resamples", SOME),
-    **_named("base_epochs patience scratch_runs bigrams lora_rank snapshots", NONE_OR_MORE),
+    **_named("base_epochs patience bigrams lora_rank snapshots", NONE_OR_MORE),
     **_named("valid_share held_out hidden_share label_shares public_share mask_rate", SHARE),
     **_named("planted_errors target_recall confidence", SHARE),
     **_named("peak_lr base_lr entity_lr grid_lrs", Range(0, 10, open=True)),
