@@ -5,6 +5,7 @@ import subprocess
 import sys
 import threading
 
+import psutil
 import pytest
 
 from helpers.batch import execution
@@ -92,9 +93,10 @@ def test_clearing_drops_the_old_report_when_the_new_one_is_in_place(tmp_path):
 
 def test_peak_memory_counts_children(monkeypatch):
     code = "x = bytearray(150_000_000); import time; time.sleep(1.5)"
+    parked = sum(child.memory_info().rss for child in psutil.Process().children(recursive=True))
     with execution._PeakMemory(every=0.05) as peak:
         subprocess.run([sys.executable, "-c", code])
-    assert 150e6 < peak.bytes < 400e6
+    assert 150e6 < peak.bytes - parked < 400e6  # workers of other tests' sweeps may wait for the next one
 
 
 def test_children_and_their_children_are_ended():

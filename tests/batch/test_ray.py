@@ -18,7 +18,7 @@ def test_a_suite_on_two_workers_of_a_cluster_gives_the_figures_of_a_local_one(sm
     # Two workers for each of two notebooks; Ray would end those above two in every pause, to start anew.
     kept = {"num_workers_soft_limit": 4, "idle_worker_killing_time_threshold_ms": 600_000}
     here = {"log_to_driver": False, "include_dashboard": False, "_system_config": kept}
-    ray.init(num_cpus=2, num_gpus=0, **here)
+    ray.init(address="local", num_cpus=2, num_gpus=0, **here)
     try:
         environment = os.environ | {
             "RAY_ADDRESS": ray.get_runtime_context().gcs_address,
