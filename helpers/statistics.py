@@ -48,6 +48,10 @@ class Interval(NamedTuple):
         low, high = sorted((self.low * factor, self.high * factor))
         return Interval(self.value * factor, low, high)
 
+    def within(self, low: float, high: float) -> "Interval":
+        """Return the interval without what lies beyond these bounds, where no value can be."""
+        return Interval(self.value, max(self.low, low), min(self.high, high))
+
 
 class Design(NamedTuple):
     """A score or a difference, and where its uncertainty comes from: variances of the mean over seeds.

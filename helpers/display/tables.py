@@ -90,7 +90,7 @@ def table(
     is where the values can lie: an interval that reaches beyond, as Student's does, ends there.
     """
     if within is not None:
-        frame = frame.map(lambda value: _cut(value, *within))
+        frame = frame.map(lambda cell: cell.within(*within) if isinstance(cell, Interval) else cell)
     text = pd.DataFrame(index=frame.index, columns=frame.columns, dtype=object)
     for at, column in enumerate(_columns(frame)):
         text.isetitem(at, pd.Series(_texts(column, digits), index=frame.index, dtype=object))
@@ -165,12 +165,6 @@ class _Sentence(string.Formatter):
         field, text = self.field, format(value, spec)
         self.written[field] = text if isinstance(value, str) else notation.minus(text)
         return self.written[field]
-
-
-def _cut(value: Any, low: float, high: float) -> Any:
-    if not isinstance(value, Interval):
-        return value
-    return Interval(value.value, max(value.low, low), min(value.high, high))
 
 
 def _columns(frame: pd.DataFrame) -> list[pd.Series]:

@@ -47,8 +47,7 @@ def ceilings(part: Part, tokenizers: Mapping[str, "PreTrainedTokenizerFast"]) ->
 
 
 def _at_most_100(design: statistics.Design) -> statistics.Interval:
-    value, low, high = design.interval()
-    return statistics.Interval(value, low, min(high, 100.0))
+    return design.interval().within(-np.inf, 100.0)
 
 
 def _goes_by_words(tokenizer: "PreTrainedTokenizerFast", sentences: Sequence[str]) -> bool:

@@ -81,8 +81,7 @@ def calibration_error(runs: Sequence[pd.DataFrame], *, sentences: int) -> statis
     def errors(kept: np.ndarray) -> np.ndarray:
         return np.array([_error(run, at, kept) for run, at in zip(runs, places, strict=True)])
 
-    value, low, high = statistics.estimate(statistics.regrouped(errors, sentences)).interval()
-    return statistics.Interval(value, max(low, 0.0), high)
+    return statistics.estimate(statistics.regrouped(errors, sentences)).interval().within(0.0, np.inf)
 
 
 def by_coverage(
@@ -96,9 +95,8 @@ def by_coverage(
     rows = []
     for share in shares:
         kept = counts * (order < round(share * counts.shape[1]))[:, :, None]
-        value, low, high = statistics.estimate(kept, entity_score).interval()
+        level = statistics.estimate(kept, entity_score).interval().within(0.0, 100.0)
         gain = statistics.contrast(kept, counts, entity_score).interval()
-        level = statistics.Interval(value, max(low, 0.0), min(high, 100.0))
         rows.append({"sentences, %": round(100 * share), "entity F1": level, "minus all": gain})
     return pd.DataFrame(rows)
 

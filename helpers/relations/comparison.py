@@ -52,7 +52,7 @@ def levels(gold: Sequence[int], runs: Runs, *, clusters: Sequence | None = None)
             {
                 "system": name,
                 "seeds": len(logits),
-                "micro_f1": _clipped(design.interval()),
+                "micro_f1": design.interval().within(0.0, 100.0),
                 "row_se": float(np.sqrt(design.rows)),
                 "seed_sd": float(values.std(ddof=1)) if len(values) > 1 else float("nan"),
                 "auprc": auprc_level(gold, logits, clusters=clusters),
@@ -87,7 +87,7 @@ def auprc_level(
     design = Jackknife(found.values[:seeds], found.left_out[:seeds]).design()
     bias = (groups - 1) * float(found.left_out[seeds:].mean() - design.value)
     low, high = design._replace(value=design.value - bias).interval()[1:]
-    return _clipped(Interval(design.value, min(low, design.value), max(high, design.value)))
+    return Interval(design.value, min(low, design.value), max(high, design.value)).within(0.0, 100.0)
 
 
 def optimism(cells: np.ndarray, *, clusters: Sequence, halvings: int = 100) -> Interval:
@@ -120,7 +120,3 @@ def fit_baselines(train: Dataset, rows: Dataset) -> dict[str, Fitted]:
         seconds = time.perf_counter() - start
         fitted[name] = Fitted(np.log(np.maximum(probs, 1e-300)), seconds)
     return fitted
-
-
-def _clipped(level: Interval) -> Interval:
-    return Interval(level.value, max(level.low, 0.0), min(level.high, 100.0))
