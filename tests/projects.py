@@ -1,12 +1,13 @@
 """Small projects for the runner's tests: fixture notebooks and parameter files in a temporary folder."""
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,15 +59,18 @@ def read_json(path: Path) -> dict:
 
 
 def processes_of(folder: Path) -> list[psutil.Process]:
-    """Return the kernels and whatever they started for the runs below `folder`."""
+    """Return the processes of notebooks that run below `folder`, with kernels and whatever these started."""
     found = []
-    for process in psutil.process_iter():
-        try:
-            if process.environ().get("NUNCHI_OUT", "").startswith(str(folder) + os.sep):
-                found.append(process)
-        except psutil.Error:
-            continue
-    return [process for process in found if process.is_running() and process.status() != psutil.STATUS_ZOMBIE]
+    for work in folder.glob(".*.run-*"):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            execution = psutil.Process(int(work.name.partition(".run-")[2].partition("-")[0]))
+            found += [execution, *execution.children(recursive=True)]
+    return alive(found)
+
+
+def alive(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Return those that still run."""
+    return [one for one in processes if one.is_running() and one.status() != psutil.STATUS_ZOMBIE]
 
 
 def without_volatile(page: str) -> str:

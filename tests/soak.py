@@ -103,16 +103,25 @@ def interrupt(place: Place, chance: random.Random, seconds: float) -> None:
     settle(process)
 
 
-def child(word: str) -> Callable[[Place, random.Random, float], None]:
+def child(find: Callable[[psutil.Process], list[psutil.Process]]) -> Callable[..., None]:
     def disturb(place: Place, chance: random.Random, seconds: float) -> None:
         process = place.start()
         later(process, chance.uniform(0, seconds))
-        later(process, seconds, until=lambda: bool(tree(process, word)))
-        for victim in tree(process, word)[:1]:
+        later(process, seconds, until=lambda: bool(find(process)))
+        for victim in find(process)[:1]:
             kill(victim)
         process.wait()
 
     return disturb
+
+
+def generation(process: psutil.Process, number: int) -> list[psutil.Process]:
+    """Return a runner's children (1: the server of forks), theirs (2: executions), or theirs (3: kernels)."""
+    found = [process]
+    for _ in range(number):
+        with contextlib.suppress(psutil.Error):
+            found = [child for one in found for child in one.children()]
+    return found
 
 
 def write(place: Place, chance: random.Random, seconds: float) -> None:
@@ -151,9 +160,10 @@ def full(place: Place, chance: random.Random, seconds: float) -> None:
 DISTURBANCES = {
     "runner": runner,
     "interrupt": interrupt,
-    "kernel": child("ipykernel_launcher"),
-    "worker": child("multiprocessing.spawn"),
-    "execution": child("helpers.batch.execution"),
+    "server": child(lambda runner: generation(runner, 1)),
+    "execution": child(lambda runner: generation(runner, 2)),
+    "kernel": child(lambda runner: generation(runner, 3)),
+    "worker": child(lambda runner: tree(runner, "multiprocessing.spawn")),
     "write": write,
     "twice": twice,
     "full": full,

@@ -2,7 +2,8 @@
 
 `runner` starts `python -m helpers.batch.execution`, writes what to do as one line of JSON to its input, and
 reads one line of JSON per event from its output. The open input is the lifeline: when it closes, because the
-runner was stopped or killed, the process ends its kernel and itself, so nothing is left running.
+runner was stopped or killed, the process ends its kernel and itself, so nothing is left running. Where a
+process can be forked (`sweeps.forks`), this one and its kernel are forks that have everything imported.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import json
 import os
 import re
 import shutil
+import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -20,7 +23,8 @@ import traceback
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NoReturn
 
 from helpers import records
 from helpers.batch import rendering
@@ -239,6 +243,98 @@ def end_children(*, grace: float = 2.0) -> None:
             except psutil.NoSuchProcess:
                 continue
         psutil.wait_procs(children, timeout=grace)
+
+
+class KernelInWaiting:
+    """A fork of this process that becomes a kernel when it is told the command of one; as a `Popen` has it.
+
+    Made before this process has threads, sockets or an event loop, which a fork must not inherit.
+    """
+
+    stdin = stdout = stderr = None
+
+    def __init__(self) -> None:
+        self.socket, theirs = socket.socketpair()
+        self.code: int | None = None
+        self.pid = os.fork()
+        if not self.pid:
+            self.socket.close()
+            _wait_for_a_kernel(theirs)
+        theirs.close()
+
+    def become(self, command: list[str], environment: dict[str, str], folder: str | None) -> None:
+        """Start the kernel of a command; it ends with this process."""
+        environment = environment | {"JPY_PARENT_PID": str(os.getpid())}
+        with self.socket:
+            self.socket.sendall(json.dumps([command, environment, folder]).encode())
+
+    def poll(self) -> int | None:
+        return self._end(os.WNOHANG)
+
+    def wait(self) -> int:
+        code = self._end(0)
+        assert code is not None
+        return code
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _end(self, how: int) -> int | None:
+        if self.code is None:
+            ended, status = os.waitpid(self.pid, how)
+            self.code = os.waitstatus_to_exitcode(status) if ended else None
+        return self.code
+
+
+def _wait_for_a_kernel(told: socket.socket) -> NoReturn:
+    """Become the kernel that the other end asks for; end if it closes without a word."""
+    os.setsid()
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.dup2(2, 1)  # the runner's events are written to 1
+    with told, told.makefile(encoding="utf-8") as words:
+        said = words.read()
+    if not said:
+        os._exit(0)
+    command, environment, folder = json.loads(said)
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder or ".")
+    sys.argv = command[command.index("ipykernel_launcher") :]
+    if Path(sys.path[0]) == Path.cwd():  # as ipykernel_launcher does
+        del sys.path[0]
+    from ipykernel import kernelapp
+
+    kernelapp.launch_new_instance()
+    os._exit(0)
+
+
+def _fork_kernels(kernel: KernelInWaiting) -> None:
+    """Tell jupyter_client to take a kernel in waiting instead of starting a process."""
+    from jupyter_client.provisioning import KernelProvisionerFactory, LocalProvisioner
+
+    class Forked(LocalProvisioner):
+        async def launch_kernel(self, cmd: list[str], **how: Any) -> dict[str, Any]:
+            kernel.become(cmd, how["env"], how.get("cwd"))
+            self.process, self.pid, self.pgid = kernel, kernel.pid, kernel.pid
+            self.cwd = how.get("cwd", Path.cwd())
+            return self.connection_info
+
+    factory = KernelProvisionerFactory.instance()
+    factory.provisioners["forked"] = SimpleNamespace(load=lambda: Forked)
+    factory.default_provisioner_name = "forked"
+
+
+def forked() -> None:
+    """Run the one notebook given on the standard input in a fork, and its kernel in another."""
+    _fork_kernels(KernelInWaiting())
+    main()
 
 
 def main() -> None:

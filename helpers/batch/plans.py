@@ -79,8 +79,17 @@ def trainings(plan: Plan) -> Counter[Training]:
 
     notebook = parameters.load_notebook(plan.notebook)
     marked = [cell["source"] for cell in parameters.tagged(notebook, "plan")]
-    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"] if marked else []
-    return trainings.read(code, marked, plan.values)
+    return trainings.read(code(notebook) if marked else [], marked, plan.values)
+
+
+def code(notebook: dict[str, Any]) -> list[str]:
+    """Return the sources of a notebook's code cells."""
+    return [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def modules(plan: Plan) -> list[str]:
+    """Return the modules of the package that the notebook's cells can reach through imports."""
+    return closures.modules(code(parameters.load_notebook(plan.notebook)), ROOT / "helpers")
 
 
 def fingerprint(plan: Plan) -> dict[str, str]:
@@ -93,12 +102,11 @@ def fingerprint(plan: Plan) -> dict[str, str]:
         (cell["cell_type"], cell["source"], cell.get("metadata", {}).get("tags"))
         for cell in notebook["cells"]
     ]
-    code = [cell["source"] for cell in notebook["cells"] if cell["cell_type"] == "code"]
     pins = (ROOT / "requirements.txt").read_text(encoding="utf-8").splitlines()
     return {
         "notebook": _digest(cells),
         "parameters": _digest(plan.values),
-        "helpers": _digest(closures.reached(code, ROOT / "helpers")),
+        "helpers": _digest(closures.reached(code(notebook), ROOT / "helpers")),
         "pins": _digest(
             [pin for line in pins if "# dev" not in line and (pin := line.partition("#")[0].strip())]
         ),

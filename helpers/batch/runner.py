@@ -6,6 +6,7 @@ notebook's process in `execution`, its page in `rendering`, the suite's page in 
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
 import os
@@ -20,15 +21,19 @@ from collections.abc import Container, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from helpers import records
 from helpers.batch import grids, plans
 from helpers.batch.progress import Progress
-from helpers.sweeps import ENGINES
+from helpers.sweeps import ENGINES, forks
 from helpers.sweeps.workers import cores_given
 
 MAX_REPORT_BYTES = 1_000_000
+EXECUTION = "helpers.batch.execution"
+# What every notebook's process needs, and what those that train import in their course.
+PROCESS = ("papermill.execute", "ipykernel.kernelapp", EXECUTION)
+TRAINING = ("seaborn", "sklearn.linear_model", "sklearn.feature_extraction.text")
 
 
 def run_suite(
@@ -111,11 +116,14 @@ def run_all(chosen: Sequence[plans.Plan], *, jobs: int, engine: str, language: s
     execution.clear_dead_runs(chosen[0].folder.parent)
     progress = Progress([plan.name for plan in chosen])
     threads = _threads(jobs)
+    ordered = _longest_first(chosen)
+    environments = [_environment(plan, threads, engine) for plan in ordered]
+    server = _fork_server(ordered, environments)
     runs = [
-        NotebookRun(_spec(plan, threads, language), _environment(plan, threads, engine), progress)
-        for plan in _longest_first(chosen)
+        NotebookRun(_spec(plan, threads, language), environment, progress, server)
+        for plan, environment in zip(ordered, environments, strict=True)
     ]
-    with ThreadPoolExecutor(jobs) as pool:
+    with contextlib.closing(server) if server else contextlib.nullcontext(), ThreadPoolExecutor(jobs) as pool:
         pending: set[Future] = {pool.submit(run.work) for run in runs}
         try:
             while pending:
@@ -133,11 +141,17 @@ def run_all(chosen: Sequence[plans.Plan], *, jobs: int, engine: str, language: s
 class NotebookRun:
     """One notebook's process, and the thread that listens to it; `record` is what its run.json holds."""
 
-    def __init__(self, spec: dict[str, Any], environment: dict[str, str], progress: Progress) -> None:
-        self.spec, self.environment, self.progress = spec, environment, progress
+    def __init__(
+        self,
+        spec: dict[str, Any],
+        environment: dict[str, str],
+        progress: Progress,
+        server: forks.Server | None = None,
+    ) -> None:
+        self.spec, self.environment, self.progress, self.server = spec, environment, progress, server
         self.name = Path(spec["folder"]).name
         self.record: dict[str, Any] = {}
-        self.process: subprocess.Popen | None = None
+        self.process: subprocess.Popen | forks.Fork | None = None
         self.stopped = False
         self.lock = threading.Lock()
 
@@ -160,11 +174,7 @@ class NotebookRun:
             with self.lock:
                 if self.stopped:
                     return
-                self.process = process = subprocess.Popen(
-                    [sys.executable, "-m", "helpers.batch.execution"],
-                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, text=True, encoding="utf-8",
-                    env=self.environment | {"JUPYTER_RUNTIME_DIR": sockets}, start_new_session=True,
-                )  # fmt: skip
+                self.process = process = self._start({"JUPYTER_RUNTIME_DIR": sockets}, noise)
             assert process.stdin and process.stdout
             self.progress.begin(self.name)
             process.stdin.write(json.dumps(self.spec) + "\n")
@@ -182,14 +192,34 @@ class NotebookRun:
         """Cut the lifeline; the process then ends its kernel and itself."""
         with self.lock:
             self.stopped = True
-            if self.process and self.process.stdin and self.process.poll() is None:
-                self.process.stdin.close()
+            if self.process and self.process.stdin:
+                with contextlib.suppress(BrokenPipeError):  # it has ended
+                    self.process.stdin.close()
+
+    def _start(self, variables: dict[str, str], noise: IO) -> subprocess.Popen | forks.Fork:
+        if self.server:
+            with contextlib.suppress(OSError):  # the server was killed
+                return self.server.start(f"{EXECUTION}:forked", variables=variables, stderr=noise)
+        return subprocess.Popen(
+            [sys.executable, "-m", EXECUTION],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=noise, text=True, encoding="utf-8",
+            env=self.environment | variables, start_new_session=True,
+        )  # fmt: skip
 
     def _hear(self, event: dict[str, Any]) -> None:
         if event["event"] == "done":
             self.record = event["run"]
         else:
             self.progress.cell(self.name, event)
+
+
+def _fork_server(chosen: Sequence[plans.Plan], environments: Sequence[dict[str, str]]) -> forks.Server | None:
+    """Start a server whose forks have imported what the notebooks need, if one environment suits all."""
+    if not forks.possible() or any(one != environments[0] for one in environments):
+        return None
+    modules = {name for plan in chosen for name in plans.modules(plan)}
+    slow = TRAINING if "helpers.learning.loop" in modules else ()
+    return forks.Server([*PROCESS, *sorted(modules), *slow], environment=environments[0])
 
 
 def _known_engine(asked: str | None) -> str:

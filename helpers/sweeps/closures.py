@@ -16,15 +16,26 @@ PRESENTATION = "batch"  # the room whose files shape a report and never an outpu
 
 def reached(cells: Iterable[str], package: Path) -> dict[str, str]:
     """Return the digest of each module of `package` that the cells reach, and of each of its data files."""
-    queue = [path for cell in cells for path in imported(_tree(cell), package, package)]
     files = (path.relative_to(package) for path in package.rglob("*") if path.is_file())
     data = (path for path in files if path.suffix not in (".py", ".pyc") and path.parts[0] != PRESENTATION)
-    found = {package / path for path in data}
+    found = {package / path for path in data} | _sources(cells, package)
+    return {str(path.relative_to(package)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+
+
+def modules(cells: Iterable[str], package: Path) -> list[str]:
+    """Return the names of the modules of `package` that the cells reach."""
+    names = (path.relative_to(package.parent).with_suffix("").parts for path in _sources(cells, package))
+    return sorted(".".join(name[:-1] if name[-1] == "__init__" else name) for name in names)
+
+
+def _sources(cells: Iterable[str], package: Path) -> set[Path]:
+    queue = [path for cell in cells for path in imported(_tree(cell), package, package)]
+    found: set[Path] = set()
     while queue:
         if (path := queue.pop()) not in found:
             found.add(path)
             queue += _imports(path.read_bytes(), path, package)
-    return {str(path.relative_to(package)): hashlib.sha256(path.read_bytes()).hexdigest() for path in found}
+    return found
 
 
 @cache

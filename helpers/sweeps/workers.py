@@ -49,9 +49,13 @@ def environments(workers: int | None) -> list[dict[str, str]]:
     return [share | {"TOKENIZERS_PARALLELISM": "false"}] * count
 
 
+def has_gpu_driver() -> bool:
+    return bool(shutil.which("nvidia-smi")) or any(Path(device).exists() for device in DEVICES)
+
+
 def _gpus() -> list[str]:
     """Ids of the GPUs this process may use; without a driver none, and torch is not imported to find out."""
-    if not shutil.which("nvidia-smi") and not any(Path(device).exists() for device in DEVICES):
+    if not has_gpu_driver():
         return []
     import torch
 

@@ -10,14 +10,17 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from helpers.batch import plans, rendering, runner
 from helpers.records import write_json
+from helpers.sweeps import forks
 from tests import projects
 from tests.conftest import ROOT
 from tests.projects import (
     FIXTURES,
+    alive,
     command,
     make_checkout,
     make_project,
@@ -327,10 +330,12 @@ def test_a_stopped_run_keeps_the_last_report_and_is_redone_alike(tmp_path, how):
     going = subprocess.Popen(command("run", suite, "--jobs", 2, "--force"), stderr=subprocess.PIPE, text=True)
     wait_for(lambda: list(folder.glob(".slow.run-*/notebook.ipynb")) and processes_of(folder))
     time.sleep(2)  # into the sleeping cell
+    family = [*psutil.Process(going.pid).children(recursive=True)]
+    assert len(family) >= 3  # the server of forks or none, processes and kernels
     going.send_signal(how)
     going.communicate(timeout=30)
     assert going.returncode == (-9 if how == signal.SIGKILL else 130)
-    wait_for(lambda: not processes_of(folder), seconds=20)
+    wait_for(lambda: not alive(family), seconds=20)
     wait_for(lambda: not list(folder.glob(".*.run-*")), seconds=20)
     for file in names:
         assert (folder / "slow" / file).read_bytes() == first["slow", file]
@@ -355,16 +360,42 @@ def test_a_worker_that_dies_without_a_word_gets_a_failed_report(tmp_path):
     suite = make_project(tmp_path, {"slow": {"seconds": 60}})
     folder = tmp_path / "reports" / "tiny"
     going = subprocess.Popen(command("run", suite), stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: processes_of(folder))
-    (kernel,) = processes_of(folder)
-    kernel.parent().kill()
+    wait_for(lambda: len(processes_of(folder)) > 1)
+    execution, *family = processes_of(folder)
+    execution.kill()
     going.communicate(timeout=60)
     assert going.returncode == 1
     page = (folder / "slow" / "report.html").read_text()
     assert "signal 9: was there enough memory?" in page
     assert page.count('<details class="code">') == 5
     assert [path.name for path in folder.iterdir() if path.is_dir()] == ["slow"]
-    wait_for(lambda: not processes_of(folder), seconds=20)
+    wait_for(lambda: not alive(family), seconds=20)
+
+
+@pytest.mark.skipif(not forks.possible(), reason="needs Linux without GPUs")
+def test_notebooks_run_without_the_server_of_forks_and_give_the_same(tmp_path):
+    suite = make_project(tmp_path, {"plain": {}, "slow": {"seconds": 3}})
+    folder, kept = tmp_path / "reports" / "tiny", ("metrics.json", "notebook.ipynb")
+    going = subprocess.Popen(command("run", suite, "--jobs", 1), stderr=subprocess.PIPE, text=True)
+    wait_for(lambda: processes_of(folder))
+    (server,) = psutil.Process(going.pid).children()
+    assert server.children() == processes_of(folder)[:1]
+    server.kill()
+    going.communicate(timeout=60)
+    assert going.returncode == 0
+    forked = {(n, f): (folder / n / f).read_bytes() for n in ("plain", "slow") for f in kept}
+    done = nunchi("run", suite, "--force", PATH=f"{fake_driver(tmp_path)}:{os.environ['PATH']}")
+    assert done.returncode == 0, done.stderr
+    assert {key: (folder / key[0] / key[1]).read_bytes() for key in forked} == forked
+
+
+def fake_driver(folder):
+    """Make a program that a machine with GPUs has."""
+    program = folder / "bin" / "nvidia-smi"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    return program.parent
 
 
 def test_plain_papermill_works_from_any_directory(tmp_path):
