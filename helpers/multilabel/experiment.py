@@ -6,7 +6,7 @@ and reading the files back is left to `results`, choosing thresholds to `rules`.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -91,50 +91,62 @@ def score_left_out(
 ) -> dict[str, int]:
     """Train without some folds and save the probabilities of their posts: (posts left out, classes)."""
     outside = np.isin(assigned, without)
-    train, test = np.flatnonzero(~outside).tolist(), np.flatnonzero(outside).tolist()
-    known, resumed_from = [texts[i] for i in train], 0
+    train, test, resumed_from = np.flatnonzero(~outside), np.flatnonzero(outside), 0
     if kind == "NGrams":
-        predict = fit_ngrams(known, labels[train], NGrams(**settings), seed=seed)
+        scores = score_by_ngrams(texts, labels, train, test, NGrams(**settings), seed=seed)
     else:
-        config = Network(**settings)
+        known, config = [texts[i] for i in train.tolist()], Network(**settings)
         predict, resumed_from = fit_network(known, labels[train], config, seed=seed, folder=folder)
-    scores = predict([texts[i] for i in test])
+        scores = predict([texts[i] for i in test.tolist()])
     np.save(folder / "scores.npy", scores.astype(np.float64), allow_pickle=False)
     return {"trained_on": len(train), "scored": len(test), "resumed_from": resumed_from}
 
 
-def fit_ngrams(texts: Sequence[str], labels: NDArray, config: NGrams, *, seed: int = 0) -> Predict:
-    """Fit TF-IDF and one logistic regression per class; a class without both labels gets its base rate."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+def score_by_ngrams(
+    texts: Sequence[str], labels: NDArray, train: NDArray, test: NDArray, config: NGrams, *, seed: int = 0
+) -> NDArray:
+    """Fit TF-IDF and one logistic regression per class on the posts `train`; return probabilities of `test`.
+
+    A class without both labels gets its base rate.
+    """
+    from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
 
-    chosen = np.random.default_rng(seed).permutation(len(texts))[: max(2, round(config.share * len(texts)))]
-    chosen.sort()
-    vectors = TfidfVectorizer(
-        analyzer=config.analyzer,
-        ngram_range=(config.shortest, config.longest),
-        max_features=config.features,
-        min_df=min(2, len(chosen)),
-        sublinear_tf=True,
-    )
-    x = vectors.fit_transform([texts[i] for i in chosen])
-    classifiers = []
-    for y in labels[chosen].T:
+    counts = _counts(tuple(texts), config.analyzer, config.shortest, config.longest)
+    chosen = np.random.default_rng(seed).permutation(len(train))[: max(2, round(config.share * len(train)))]
+    known = train[np.sort(chosen)]
+    kept = _kept(counts[known], posts=min(2, len(known)), features=config.features)
+    weigh = TfidfTransformer(sublinear_tf=True)
+    x, rows = weigh.fit_transform(counts[known][:, kept]), weigh.transform(counts[test][:, kept])
+    columns = []
+    for y in labels[known].T:
         # The dual problem has one unknown per post, fewer than n-grams: about twice as fast.
         solver = LogisticRegression(
             C=config.c, solver="liblinear", dual=True, max_iter=2000, random_state=seed
         )
-        classifiers.append(solver.fit(x, y) if 0 < y.sum() < y.size else y.mean())
+        both = 0 < y.sum() < y.size
+        columns.append(solver.fit(x, y).predict_proba(rows)[:, 1] if both else np.full(len(test), y.mean()))
+    return np.stack(columns, axis=1)
 
-    def predict(unseen: Sequence[str]) -> NDArray:
-        rows = vectors.transform(unseen)
-        columns = [
-            np.full(rows.shape[0], fitted) if np.isscalar(fitted) else fitted.predict_proba(rows)[:, 1]
-            for fitted in classifiers
-        ]
-        return np.stack(columns, axis=1)
 
-    return predict
+@lru_cache(maxsize=1)
+def _counts(texts: tuple[str, ...], analyzer: str, shortest: int, longest: int) -> Any:
+    """Count the n-grams of all posts, once for the models without each fold: sparse (posts, n-grams)."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    count = CountVectorizer(analyzer=analyzer, ngram_range=(shortest, longest), dtype=np.float64)
+    counts = count.fit_transform(texts)
+    counts.sort_indices()
+    return counts
+
+
+def _kept(counts: Any, *, posts: int, features: int) -> NDArray:
+    """Return the n-grams that are in so many posts; of more than `features`, the most frequent."""
+    frequent = np.flatnonzero(counts.getnnz(axis=0) >= posts)
+    if len(frequent) <= features:
+        return frequent
+    times = np.asarray(counts.sum(axis=0)).ravel()[frequent]
+    return np.sort(frequent[np.argsort(-times)[:features]])  # ties fall as in scikit-learn's vectorizers
 
 
 def fit_network(

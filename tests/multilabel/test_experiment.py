@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 from scipy.special import expit
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.linear_model import LogisticRegression
 
 from helpers.learning import encoders, heads
 from helpers.multilabel import experiment
@@ -25,11 +27,36 @@ def test_configs_check_themselves(make, message):
 
 
 def test_a_class_without_both_labels_gets_its_base_rate():
-    texts = ["panic river", "glory budget", "panic school", "glory river"] * 5
-    labels = np.column_stack([["panic" in text for text in texts], np.zeros(20), np.ones(20)]).astype(int)
-    scores = experiment.fit_ngrams(texts, labels, NGrams())(["panic", "glory"])
+    texts = ["panic river", "glory budget", "panic school", "glory river"] * 5 + ["panic", "glory"]
+    labels = np.column_stack([["panic" in text for text in texts], np.zeros(22), np.ones(22)]).astype(int)
+    train, test = np.arange(20), np.arange(20, 22)
+    scores = experiment.score_by_ngrams(texts, labels, train, test, NGrams())
     assert scores[0, 0] > 0.5 > scores[1, 0]
     assert scores[:, 1].tolist() == [0.0, 0.0] and scores[:, 2].tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    "config", [NGrams(), NGrams(features=150), NGrams("word", 1, 2), NGrams(share=0.4, features=40, c=1.0)]
+)
+def test_n_grams_counted_once_give_what_a_vectorizer_of_the_training_posts_gives(config):
+    rng = np.random.default_rng(3)
+    texts = [" ".join(rng.choice(["봄비", "가을", "강가", "눈", "panic", "glory"], 6)) for _ in range(80)]
+    labels = np.column_stack([["눈" in text for text in texts], ["glory" in text for text in texts]])
+    order = rng.permutation(80)
+    train, test = np.sort(order[:60]), np.sort(order[60:])
+    known = train[np.sort(np.random.default_rng(7).permutation(60)[: round(config.share * 60)])]
+    vectors = TfidfVectorizer(
+        analyzer=config.analyzer, ngram_range=(config.shortest, config.longest), min_df=2,
+        max_features=config.features, sublinear_tf=True,
+    )  # fmt: skip
+    x = vectors.fit_transform([texts[i] for i in known])
+    rows = vectors.transform([texts[i] for i in test])
+    how = {"solver": "liblinear", "dual": True, "max_iter": 2000, "random_state": 7}
+    wanted = [
+        LogisticRegression(C=config.c, **how).fit(x, y).predict_proba(rows)[:, 1] for y in labels[known].T
+    ]
+    found = experiment.score_by_ngrams(texts, labels, train, test, config, seed=7)
+    assert found == pytest.approx(np.stack(wanted, axis=1), abs=1e-6)
 
 
 def test_training_begins_at_the_base_rates():

@@ -73,7 +73,7 @@ def test_labels_of_a_fold_do_not_change_its_own_scores(posts, assigned):
 
 def test_scores_are_kept_on_disk(posts, assigned, monkeypatch):
     first = out_of_fold(NGrams(), posts, assigned)
-    monkeypatch.setattr(experiment, "fit_ngrams", None)  # a second training would fail
+    monkeypatch.setattr(experiment, "score_by_ngrams", None)  # a second training would fail
     assert (out_of_fold(NGrams(), posts, assigned) == first).all()
 
 
