@@ -73,6 +73,7 @@ RANGES = {
     "warmup": Range(0, 0.99),
     **_named("weight_decay clip", Range(0, 1e6)),
     "batch_tokens": Range(16, 1e8),
+    "token_budget": ROWS,
     "sentences": Range(100, 1e8),  # of the sample world, to pretrain on
     "attacks": Range(2, 1000),
     "fold_count": Range(3, 1000),  # two are left out at a time

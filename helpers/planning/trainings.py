@@ -134,12 +134,13 @@ def _masked(run: Run, values: Mapping[str, Any]) -> Training | None:
 
 def _pretrained(run: Run, values: Mapping[str, Any]) -> Training:
     """Return the pretraining of an encoder; its batches hold so many tokens, not rows."""
-    config, (data, asked) = run.config, run.part
+    config, (data, asked, _) = run.config, run.part
     facts = FACTS["data"]["texts"]
     if data == "posts":  # 05: the texts of its training posts, all folds but two
         facts, posts = FACTS["data"]["posts"], values["rows"] or FACTS["data"]["posts"]["train"]
         asked = round(posts * (1 - 2 / values["fold_count"]))
     length = min(config.length, facts.get("characters" if config.span > 1 else "tokens", config.length))
+    asked = config.token_budget // length or asked
     return Training(
         sweep=run.sweep, task="masked", model=config.model, length=length, tokens=length,
         rows=asked or (SAMPLE_ROWS if data == "sample" else facts["train"]), scored=0,
