@@ -88,7 +88,7 @@ RANGES = {
 # Parameters whose keys have ranges.
 MAPPINGS = (
     "pretraining", "pretraining_of", "backbone", "ngrams", "encoder", "decoder", "tagger",
-    "decaying", "recipe", "reading", "fine_tuning",
+    "schedules", "recipe", "reading", "fine_tuning",
 )  # fmt: skip
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from helpers.corpora.texts import SAMPLE_ROWS
+from helpers.learning.config import SCHEDULE_FREE
 from helpers.planning.recorder import Run, record
 
 FACTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cards.yaml").read_text(encoding="utf-8"))
@@ -84,12 +85,13 @@ def _tagger(run: Run, values: Mapping[str, Any]) -> Training:
     valid = round(labelled * values["valid_share"])
     readings = 5 + config.epochs if config.averages else 1  # see entities.experiment._readings
     soup = 2 * config.epochs if config.averages else 0
+    average = int(config.schedule == SCHEDULE_FREE)  # the optimizer's own, on the card as EMA's
     return Training(
         sweep=run.sweep, task="entities", model=config.encoder,
         length=facts["longest"], tokens=facts["tokens"], rows=labelled - valid,
         scored=(config.epochs + soup) * valid + readings * (valid + dev),
         batch=config.batch_size, epochs=config.epochs, frozen=config.frozen,
-        averages=(1 + config.lawa_last) * config.averages, checkpoints=1,
+        averages=(1 + config.lawa_last) * config.averages or average, checkpoints=1,
         snapshots=config.epochs * config.averages, size=_size(config, values["vocabulary_size"]),
     )  # fmt: skip
 

@@ -91,3 +91,12 @@ def test_fine_tuned_snapshots_are_scored_on_the_rows_that_the_notebook_asks_for(
         (one,) = {t.scored for t in plans.trainings(plan) if t.sweep == "06-reading"}
         scored.append(one)
     assert scored[0] - scored[1] == 1500
+
+
+def test_a_schedule_free_optimizer_holds_one_more_copy_of_the_weights():
+    (plan,) = plans.make(ROOT / "params" / "small-gpu", only=["04"])
+    averages = Counter()
+    for training, number in plans.trainings(plan).items():
+        averages[training.averages] += number
+    # 2 architectures with 3 seeds and one more run average their weights; the optimizer of 6 more runs does
+    assert averages[5] == 7 and averages[1] == 6
