@@ -63,7 +63,7 @@ def read(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -
 def _relation(run: Run, values: Mapping[str, Any]) -> Training:
     config, sweep = run.config, run.sweep
     facts = FACTS["data"]["relations"]
-    if sweep == "06-reading":
+    if sweep in ("06-reading", "06-domains"):
         asked, scored = (values["fine_tuning"][name] for name in ("rows", "dev_rows"))
     else:
         compared = sweep in ("02-tokenizers", "02-grid", "02-legacy")
@@ -81,6 +81,9 @@ def _relation(run: Run, values: Mapping[str, Any]) -> Training:
 def _tagger(run: Run, values: Mapping[str, Any]) -> Training:
     config = run.config
     facts = FACTS["data"]["entities"]
+    if run.sweep == "06-domain-taggers":
+        asked, share = values["fine_tuning"], {"valid_share": VALID_SHARE}
+        values = {"train_rows": asked["rows"], "vocabulary_size": values["vocabulary"], **asked, **share}
     labelled, dev = values["train_rows"] or facts["train"], values["dev_rows"] or facts["dev"]
     valid = round(labelled * values["valid_share"])
     readings = 5 + config.epochs if config.averages else 1  # see entities.experiment._readings
