@@ -19,6 +19,7 @@ from helpers.statistics import Interval, estimate, ratio, share
 
 NAME = "pretrained"  # what a notebook's parameter says
 FACTS = ("texts", "exact_copies", "near_copies", "tokens", "steps", "pseudo_perplexity", "masked_accuracy")
+TEXTS = ("sentences", "without", "only")  # settings that choose what is read
 GENERATED = "texts.txt"
 CHARACTERS = {"span": 3, "bigrams": 2**15}  # one masked character is told by its neighbours
 
@@ -42,16 +43,16 @@ def encoders(
     """Pretrain one encoder for each tokenizer on the unlabelled text of `data`, or take it from the cache.
 
     A tokenizer is named as for `load_tokenizer`, with a size of its own behind it if need be: "train:bpe
-    4000". `settings` are fields of PretrainingConfig, alike for all, and two about the text: `sentences`, how
-    many to read, drawn at random (by default all, in the sample world SAMPLE_ROWS), and `without`, the names
-    in `load_texts` of what to leave out. Characters are masked in runs, and pairs of them have embeddings of
-    their own. All dev sentences of the source are taken out of the text; one of `dev`, those of the caller,
-    that would still be read is an error. The caller's own `texts` are read instead of the source's, less
-    what repeats one of `dev`.
+    4000". `settings` are fields of PretrainingConfig, alike for all, and TEXTS: `sentences`, how many to
+    read, drawn at random (by default all, in the sample world SAMPLE_ROWS), and `without` or `only`, the
+    names in `load_texts` of what to leave out or of all to read. Characters are masked in runs, and pairs of
+    them have embeddings of their own. All dev sentences of the source are taken out of the text; one of
+    `dev`, those of the caller, that would still be read is an error. The caller's own `texts` are read
+    instead of the source's, less what repeats one of `dev`.
     """
     own, unseen = dict(settings), list(dev)
     if texts is None:
-        texts = _texts(data, own.pop("sentences", None), without=own.pop("without", ()))
+        texts = _texts(data, **{name: own.pop(name) for name in TEXTS if name in own})
         unseen = dev_sentences(data)
         if read := (set(dev) - set(unseen)) & set(texts):
             raise ValueError(
@@ -107,18 +108,27 @@ def generate(*, rows: int, folder: Path) -> dict[str, int]:
     return {"texts": len(texts)}
 
 
-def _texts(data: str, number: int | None, *, without: Iterable[str]) -> list[str]:
+def _texts(
+    data: str,
+    *,
+    sentences: int | None = None,
+    without: Sequence[str] = (),
+    only: Sequence[str] | None = None,
+) -> list[str]:
     if data == "sample":
-        made = sweeps.sweep(generate, [{"rows": number or SAMPLE_ROWS}], name="sample-texts", engine="local")
+        made = sweeps.sweep(
+            generate, [{"rows": sentences or SAMPLE_ROWS}], name="sample-texts", engine="local"
+        )
         read = {"sample world": read_texts(Path(made["folder"].iloc[0]) / GENERATED)}
     else:
         read = load_texts(data)
-    if strange := set(without) - set(read):
-        raise ValueError(f"pretraining without {sorted(strange)}: {data!r} has the texts {list(read)}")
-    found = [text for name, some in read.items() if name not in set(without) for text in some]
-    if number is None or len(found) <= number:
+    if strange := {*without, *(only or ())} - set(read):
+        raise ValueError(f"no texts {sorted(strange)} to read or leave out: {data!r} has {list(read)}")
+    wanted = set(read if only is None else only) - set(without)
+    found = [text for name, some in read.items() if name in wanted for text in some]
+    if sentences is None or len(found) <= sentences:
         return found
-    return [found[i] for i in np.sort(np.random.default_rng(0).permutation(len(found))[:number])]
+    return [found[i] for i in np.sort(np.random.default_rng(0).permutation(len(found))[:sentences])]
 
 
 def _encoder(tokenizer: str, row: Mapping[str, Any]) -> Encoder:

@@ -62,17 +62,18 @@ RANGES = {
     **_named("vocabulary vocabulary_size vocab_size", VOCABULARY),
     **_named("max_length max_tokens length lengths", LENGTH),
     **_named("hidden layers batch_size batch_rows grid_batches accumulate candidates span", SOME),
-    **_named("epochs grid_epochs final_epochs ablation_epochs entity_epochs swa_start lawa_last", SOME),
+    **_named("epochs grid_epochs final_epochs ablation_epochs swa_start lawa_last", SOME),
     **_named("items_per_document mentions_per_document window cuts daily_limit nested_draws drawn", SOME),
     **_named("intervened perturbed_rows features shortest longest chain_questions resamples", SOME),
     **_named("base_epochs patience bigrams lora_rank snapshots", NONE_OR_MORE),
     **_named("valid_share held_out hidden_share label_shares public_share mask_rate", SHARE),
     **_named("planted_errors target_recall confidence", SHARE),
-    **_named("peak_lr base_lr entity_lr grid_lrs", Range(0, 10, open=True)),
+    **_named("peak_lr base_lr grid_lrs", Range(0, 10, open=True)),
     **_named("encoder_lr c shift_factors outside_weights", POSITIVE),
     "warmup": Range(0, 0.99),
     **_named("weight_decay clip", Range(0, 1e6)),
     "batch_tokens": Range(16, 1e8),
+    "token_budget": ROWS,
     "sentences": Range(100, 1e8),  # of the sample world, to pretrain on
     "attacks": Range(2, 1000),
     "fold_count": Range(3, 1000),  # two are left out at a time
@@ -87,7 +88,7 @@ RANGES = {
 # Parameters whose keys have ranges.
 MAPPINGS = (
     "pretraining", "pretraining_of", "backbone", "ngrams", "encoder", "decoder", "tagger",
-    "decaying", "recipe", "reading", "fine_tuning",
+    "schedules", "recipe", "reading", "fine_tuning", "entity_tuning", "domains",
 )  # fmt: skip
 
 

@@ -75,21 +75,38 @@ def test_a_number_of_texts_is_drawn_from_a_folder(tmp_path):
     folder.mkdir(parents=True)
     lines = [f"{number}번 문장은 다른 문장과 다릅니다" for number in range(50)]
     (folder / "a.txt").write_text("\n".join(lines), encoding="utf-8")
-    read = partial(pretrained._texts, str(tmp_path / "data"), without=())
-    drawn = read(20)
+    read = partial(pretrained._texts, str(tmp_path / "data"))
+    drawn = read(sentences=20)
     assert len(drawn) == len(set(drawn)) == 20 and set(drawn) < set(lines)
-    assert drawn == read(20) != lines[:20]
-    assert read(None) == lines
+    assert drawn == read(sentences=20) != lines[:20]
+    assert read() == lines
 
 
-def test_texts_are_left_out_by_name(tmp_path):
+def test_texts_are_chosen_or_left_out_by_name(tmp_path):
     folder = tmp_path / "unlabelled"
     folder.mkdir()
     for name in ("news", "reviews"):
         (folder / f"{name}.txt").write_text(f"{name} 문장입니다", encoding="utf-8")
-    assert pretrained._texts(str(tmp_path), None, without=["reviews"]) == ["news 문장입니다"]
-    with pytest.raises(ValueError, match=r"without \['films'\].*has the texts \['news', 'reviews'\]"):
-        pretrained._texts(str(tmp_path), None, without=["films"])
+    for how in ({"without": ["reviews"]}, {"only": ["news"]}):
+        assert pretrained._texts(str(tmp_path), **how) == ["news 문장입니다"]
+    for how in ({"without": ["films"]}, {"only": ["news", "films"]}):
+        with pytest.raises(ValueError, match=r"no texts \['films'\] .*has \['news', 'reviews'\]"):
+            pretrained._texts(str(tmp_path), **how)
+
+
+def test_encoders_of_different_texts_read_equally_much(tmp_path):
+    folder = tmp_path / "unlabelled"
+    folder.mkdir()
+    for name, words in (("news", "장관은 회의에서 새 계획을 밝혔다"), ("films", "영화가 참 재미있었다")):
+        lines = [f"{number}번째로 {words}" for number in range(60)]
+        (folder / f"{name}.txt").write_text("\n".join(lines), encoding="utf-8")
+    how = {name: value for name, value in TINY.items() if name != "sentences"} | {"token_budget": 300}
+    read = partial(pretrained.encoder, str(tmp_path), "train:bpe", dev=[])
+    facts = [read(settings=how | {"only": [name]}).facts for name in ("news", "films")]
+    assert all(300 - 32 < one["tokens"] <= 300 for one in facts)
+    assert facts[0]["pseudo_perplexity"] != facts[1]["pseudo_perplexity"]
+    with pytest.raises(RuntimeError, match="tokens to read, not 100,000: ask for fewer"):
+        read(settings=how | {"only": ["news"], "token_budget": 100_000})
 
 
 def test_the_models_on_the_way_are_named_in_their_order():

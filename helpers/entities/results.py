@@ -1,18 +1,19 @@
-"""What the runs of `experiment` predicted: read back, scored on dev; what choosing an epoch does to a score.
+"""Train taggers in a sweep; read back what they predicted, score it; what choosing an epoch does to a score.
 
 Per-sentence counts of every run are what `statistics` compares; which systems, the notebook declares. Errors
 sentence by sentence are in `errors`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from helpers import statistics
+from helpers import statistics, sweeps
 from helpers.entities import scores, voting
-from helpers.entities.experiment import ENSEMBLED, SYSTEMS, Encoding, Part
+from helpers.entities.experiment import ENSEMBLED, SYSTEMS, Encoding, Part, TaggerConfig, train_tagger
 from helpers.entities.tags import TagArray, without_spaces
 
 
@@ -42,6 +43,25 @@ def score_tags(tags: TagArray, part: Part) -> Scored:
         scores.char_counts(gold, solid),
         scores.entity_counts(part.gold, tags),
         tags,
+    )
+
+
+def train(
+    parts: Mapping[str, Part],
+    encodings: Mapping[str, Encoding],
+    configs: Sequence[TaggerConfig],
+    *,
+    name: str,
+) -> pd.DataFrame:
+    """Train every configuration, or take it from the cache: one row each, with the folder of what it said."""
+    texts = [(part.sentences, part.gold.ids.tolist(), part.gold.types) for part in parts.values()]
+    vocabularies = {name: encoding.tokenizer.get_vocab() for name, encoding in encodings.items()}
+    return sweeps.sweep(
+        train_tagger,
+        [asdict(config) for config in configs],
+        name=name,
+        shared={"parts": parts, "encodings": encodings},
+        fingerprint=sweeps.fingerprint(texts, vocabularies),
     )
 
 

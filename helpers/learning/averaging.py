@@ -1,4 +1,4 @@
-"""Weight averages of one training trajectory: SWA, EMA, LAWA, and greedy soups of its checkpoints.
+"""Weight averages of one training trajectory, SWA, EMA, LAWA, greedy soups; and model stock, of several.
 
 The averages are observers of `training.fit`: each holds a fixed number of copies of the trained weights,
 whatever the length of the run, and is saved and resumed with it. The update rules are those of
@@ -191,6 +191,35 @@ def greedy_soup(
         if (found := _score(model, candidate, score)) >= best:
             chosen, soup, best = [*chosen, folder], candidate, found
     return soup, chosen
+
+
+def model_stock(tuned: Sequence[Mapping[str, Tensor]], starts: Sequence[Mapping[str, Tensor]]) -> Weights:
+    """Merge models, layer by layer, into their mean drawn back to the start they share (Jang et al. 2024).
+
+    Where N models left it at an angle θ to one another, the mean's share is N cos θ / (1 + (N - 1) cos θ): 1
+    if all moved alike, 0 if at right angles or more. Entries that do not start alike, such as a head that
+    each seed draws, have nowhere to go back to: their mean.
+    """
+    if len(tuned) < 2 or len(tuned) != len(starts):
+        raise ValueError(
+            f"model stock needs two models or more and the start of each, got {len(tuned)}, {len(starts)}"
+        )
+    merged = average_weights(tuned)
+    for name, start in starts[0].items():
+        if start.is_floating_point() and all(torch.equal(start, other[name]) for other in starts[1:]):
+            start = start.to(merged[name])
+            moved = torch.stack([(state[name].to(start) - start).flatten() for state in tuned]).double()
+            merged[name] = torch.lerp(start, merged[name], _share_of_mean(moved))
+    return merged
+
+
+def _share_of_mean(moved: Tensor) -> float:
+    """Return the mean's share in one layer; `moved: (models, weights)` is what each added to the start."""
+    number = len(moved)
+    unit = nn.functional.normalize(moved, dim=1)
+    cosines = (unit @ unit.T)[*torch.triu_indices(number, number, offset=1)]
+    cosine = max(float(cosines.mean()), 0.0)
+    return number * cosine / (1 + (number - 1) * cosine)
 
 
 def trained_weights(model: nn.Module) -> Weights:

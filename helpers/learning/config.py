@@ -6,7 +6,8 @@ Plain values and pure functions of the step; the loop itself is `loop`.
 import math
 from dataclasses import dataclass
 
-SCHEDULES = ("linear", "cosine", "constant", "cosine-first-epoch")
+SCHEDULE_FREE = "schedule-free"  # constant, and with the optimizer that averages instead of a decay
+SCHEDULES = ("linear", "cosine", "constant", "cosine-first-epoch", SCHEDULE_FREE)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def learning_rate(config: TrainConfig, step: int, *, total: int, first_epoch: in
     if step < warmup:
         return config.peak_lr * (step + 1) / warmup
     done = (step - warmup) / max(1, horizon - warmup)
-    if config.schedule == "constant":
+    if config.schedule in ("constant", SCHEDULE_FREE):
         return config.peak_lr
     return config.peak_lr * (
         (1 - done) if config.schedule == "linear" else (1 + math.cos(math.pi * done)) / 2

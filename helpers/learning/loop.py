@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from helpers.learning import checkpointing
 from helpers.learning.batching import Batch, Transform
-from helpers.learning.config import Moment, TrainConfig
+from helpers.learning.config import SCHEDULE_FREE, Moment, TrainConfig
 from helpers.learning.inference import (
     Rows,
     as_features,
@@ -32,6 +32,7 @@ from helpers.learning.inference import (
     precision,
     to_tensors,
 )
+from helpers.learning.schedule_free import ScheduleFree
 from helpers.learning.steps import Draw, StepPlan
 
 SHARDING = ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG")  # as `accelerate launch` names them
@@ -103,7 +104,7 @@ class _Run:
             raise ValueError("the model has no trainable parameters: unfreeze a head or an adapter")
         if self.config.recompute:
             model.gradient_checkpointing_enable({"use_reentrant": False})
-        self.optimizer = _adamw(self.trained, self.config, accelerator.device)
+        self.optimizer = _optimizer(self.trained, self.config, accelerator.device)
         self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
         self.folder: Path | None = None
         self.resumed_from = 0
@@ -218,6 +219,7 @@ class _Run:
         rate = self.plan.learning_rate(step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["share"]
+        self.optimizer.train()  # of AdamW: nothing; a schedule-free one takes gradients elsewhere
         loss = torch.zeros((), device=self.accelerator.device)
         for micro, batch in enumerate(batches):
             last = micro == len(batches) - 1
@@ -231,6 +233,7 @@ class _Run:
         if not math.isfinite(loss) or not (math.isfinite(norm) or self.accelerator.scaler is not None):
             raise FloatingPointError(self._not_finite(step, rate, loss, norm))
         self.optimizer.step()
+        self.optimizer.eval()
         self.optimizer.zero_grad()
         return loss, targets
 
@@ -296,7 +299,9 @@ def _share(batch: Batch, rank: int, world: int) -> tuple[Batch, int]:
     return share, count_targets(share)
 
 
-def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
+def _optimizer(
+    trained: Mapping[str, Tensor], config: TrainConfig, device: torch.device
+) -> torch.optim.Optimizer:
     slower = {name for name in trained if config.encoder_lr != 1 and name.startswith("encoder.")}
     groups = [
         {"params": [p for name, p in trained.items() if (p.ndim > 1, name in slower) == (matrix, slow)],
@@ -304,6 +309,8 @@ def _adamw(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.dev
         for slow in (False, True) for matrix in (True, False)
     ]  # fmt: skip
     groups = [group for group in groups if group["params"]]
+    if config.schedule == SCHEDULE_FREE:
+        return ScheduleFree(groups, lr=config.peak_lr)
     return torch.optim.AdamW(groups, lr=config.peak_lr, fused=device.type in ("cpu", "cuda"))
 
 

@@ -38,6 +38,7 @@ class PretrainingConfig:
     bigrams: int = 0  # hash buckets for pairs of tokens, BiLSTM only
     dropout: float = 0.1
     length: int = 128  # tokens of a row; longer texts are cut into several
+    token_budget: int = 0  # to read in an epoch, to within a row; 0: all there are
     epochs: int = 3
     peak_lr: float = 3e-3
     batch_tokens: int = 8192  # of a step
@@ -52,10 +53,10 @@ class PretrainingConfig:
             raise ValueError(
                 f"model {self.model!r} has no tokenizer of its own: name one, e.g. 'train:wordpiece'"
             )
-        if self.length < 2 * SHORTEST or self.snapshots < 0:
+        if self.length < 2 * SHORTEST or self.snapshots < 0 or 0 != self.token_budget < self.length:
             raise ValueError(
-                f"length must be at least {2 * SHORTEST} tokens and snapshots not negative, "
-                f"got {self.length} and {self.snapshots}"
+                f"length must be at least {2 * SHORTEST} tokens, snapshots not negative and token_budget 0 "
+                f"or at least that, got {self.length}, {self.snapshots} and {self.token_budget}"
             )
         self.training()  # checks its own settings
 
@@ -83,7 +84,10 @@ def pretrain(
     kept, copies = without_copies(texts, unseen)
     read, asked = _divided(kept)
     tokenizer = load_tokenizer(config.tokenizer or config.model, texts=read, size=config.vocabulary_size)
-    train, held_out = (Features(rows(tokenizer, part, length=config.length)) for part in (read, asked))
+    wanted = ((read, config.token_budget), (asked, 0))
+    train, held_out = (
+        Features(_first(rows(tokenizer, part, length=config.length), tokens)) for part, tokens in wanted
+    )
     model = build(config, tokenizer)
     candidates = None
     if len(tokenizer) > EXACT:
@@ -140,6 +144,14 @@ def _divided(texts: Sequence[str]) -> tuple[list[str], list[str]]:
     order = np.random.default_rng(0).permutation(len(texts))
     held_out = max(1, min(HELD_OUT, len(texts) // 20))
     return [texts[i] for i in order[held_out:]], [texts[i] for i in order[:held_out]]
+
+
+def _first(rows: list[dict], tokens: int) -> list[dict]:
+    """Take whole rows of at most so many tokens together; 0: all of them."""
+    ends = np.cumsum([len(row["input_ids"]) for row in rows])
+    if ends[-1] < tokens:
+        raise ValueError(f"the text has {ends[-1]:,} tokens to read, not {tokens:,}: ask for fewer")
+    return rows[: int(np.searchsorted(ends, tokens, side="right"))] if tokens else rows
 
 
 def build(config: PretrainingConfig, tokenizer: Any) -> Any:

@@ -172,6 +172,7 @@ class _Recorder:
         self.runs: list[Run] = []
         self.stand_ins: dict[str, Callable] = {
             "helpers.relations.results.train": self._train,
+            "helpers.entities.results.train": self._train_taggers,
             "helpers.sweeps.sweep": self._sweep,
             "helpers.multilabel.results.score_posts": self._score_posts,
             "helpers.multilabel.results.score_characters": self._score_characters,
@@ -203,16 +204,22 @@ class _Recorder:
         self.runs += [Run(name, "train_and_score", config, (splits,)) for config in configs]
         return Unknown(name)
 
-    def _encoders(self, data: str, names: Sequence[str], settings: Mapping[str, Any], **text: Any):
-        from helpers.pretrained import NAME, Encoder, settings_of
+    def _train_taggers(self, parts: Any, encodings: Any, configs: Sequence[Any], *, name: str) -> Unknown:
+        self.runs += [Run(name, "train_tagger", config) for config in configs]
+        return Unknown(name)
 
-        own = {key: value for key, value in settings.items() if key not in ("sentences", "without")}
-        part = ("posts" if "texts" in text else data, settings.get("sentences"))
+    def _encoders(self, data: str, names: Sequence[str], settings: Mapping[str, Any], **text: Any):
+        from helpers.pretrained import NAME, TEXTS, Encoder, settings_of
+
+        own = {key: value for key, value in settings.items() if key not in TEXTS}
+        texts = ", ".join(settings.get("only", ()))
+        part = ("posts" if "texts" in text else data, settings.get("sentences"), texts)
         self.runs += [Run(NAME, "pretrain", settings_of(name, own), part) for name in names]
         on_the_way = [f"snapshot {number + 1}" for number in range(own.get("snapshots", 0))]
+        folders = {name: " ".join(filter(None, (NAME, name, texts))) for name in names}
         return {
-            name: Encoder(f"{NAME} {name}", {}, tuple(f"{NAME} {name}, {one}" for one in on_the_way))
-            for name in names
+            name: Encoder(folder, {}, tuple(f"{folder}, {one}" for one in on_the_way))
+            for name, folder in folders.items()
         }
 
     def _sweep(self, function: Unknown, configs: Sequence[Mapping], *, name: str, **_: Any):

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from helpers.corpora.texts import SAMPLE_ROWS
+from helpers.learning.config import SCHEDULE_FREE
 from helpers.planning.recorder import Run, record
 
 FACTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cards.yaml").read_text(encoding="utf-8"))
@@ -62,7 +63,7 @@ def read(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -
 def _relation(run: Run, values: Mapping[str, Any]) -> Training:
     config, sweep = run.config, run.sweep
     facts = FACTS["data"]["relations"]
-    if sweep == "06-reading":
+    if sweep in ("06-reading", "06-domains"):
         asked, scored = (values["fine_tuning"][name] for name in ("rows", "dev_rows"))
     else:
         compared = sweep in ("02-tokenizers", "02-grid", "02-legacy")
@@ -80,16 +81,20 @@ def _relation(run: Run, values: Mapping[str, Any]) -> Training:
 def _tagger(run: Run, values: Mapping[str, Any]) -> Training:
     config = run.config
     facts = FACTS["data"]["entities"]
+    if run.sweep == "06-domain-taggers":
+        asked, share = values["fine_tuning"], {"valid_share": VALID_SHARE}
+        values = {"train_rows": asked["rows"], "vocabulary_size": values["vocabulary"], **asked, **share}
     labelled, dev = values["train_rows"] or facts["train"], values["dev_rows"] or facts["dev"]
     valid = round(labelled * values["valid_share"])
     readings = 5 + config.epochs if config.averages else 1  # see entities.experiment._readings
     soup = 2 * config.epochs if config.averages else 0
+    average = int(config.schedule == SCHEDULE_FREE)  # the optimizer's own, on the card as EMA's
     return Training(
         sweep=run.sweep, task="entities", model=config.encoder,
         length=facts["longest"], tokens=facts["tokens"], rows=labelled - valid,
         scored=(config.epochs + soup) * valid + readings * (valid + dev),
         batch=config.batch_size, epochs=config.epochs, frozen=config.frozen,
-        averages=(1 + config.lawa_last) * config.averages, checkpoints=1,
+        averages=(1 + config.lawa_last) * config.averages or average, checkpoints=1,
         snapshots=config.epochs * config.averages, size=_size(config, values["vocabulary_size"]),
     )  # fmt: skip
 
@@ -134,12 +139,13 @@ def _masked(run: Run, values: Mapping[str, Any]) -> Training | None:
 
 def _pretrained(run: Run, values: Mapping[str, Any]) -> Training:
     """Return the pretraining of an encoder; its batches hold so many tokens, not rows."""
-    config, (data, asked) = run.config, run.part
+    config, (data, asked, _) = run.config, run.part
     facts = FACTS["data"]["texts"]
     if data == "posts":  # 05: the texts of its training posts, all folds but two
         facts, posts = FACTS["data"]["posts"], values["rows"] or FACTS["data"]["posts"]["train"]
         asked = round(posts * (1 - 2 / values["fold_count"]))
     length = min(config.length, facts.get("characters" if config.span > 1 else "tokens", config.length))
+    asked = config.token_budget // length or asked
     return Training(
         sweep=run.sweep, task="masked", model=config.model, length=length, tokens=length,
         rows=asked or (SAMPLE_ROWS if data == "sample" else facts["train"]), scored=0,

@@ -1,10 +1,9 @@
 """What the tests of entities share: a study small enough to train in seconds, and the real files."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
-from helpers import sweeps
 from helpers.corpora import load_entities, splits
 from helpers.entities import experiment, results
 from helpers.entities.experiment import Part, TaggerConfig
@@ -44,13 +43,7 @@ def runs(sample, sample_encodings, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("NUNCHI_CACHE", str(tmp_path_factory.mktemp("cache")))
         patch.setenv("OMP_NUM_THREADS", "1")
-        frame = sweeps.sweep(
-            experiment.train_tagger,
-            [asdict(run) for run in planned],
-            name="taggers",
-            shared={"parts": sample, "encodings": sample_encodings},
-            fingerprint="sample",
-        )
+        frame = results.train(sample, sample_encodings, planned, name="taggers")
     roles = ["main"] * 4 + ["decay"] * 2 + ["head only", "control"]
     return frame.assign(architecture=[run.architecture for run in planned], role=roles)
 

@@ -17,6 +17,7 @@ from helpers.learning.averaging import (
     average_weights,
     greedy_soup,
     load_weights,
+    model_stock,
     read_weights,
     trained_weights,
 )
@@ -190,3 +191,53 @@ def test_a_soup_is_never_worse_than_its_best_ingredient(tmp_path):
         assert score(model) >= max(singles) and 1 <= len(chosen) <= 4
     with pytest.raises(ValueError, match="at least one checkpoint"):
         greedy_soup([], model, score)
+
+
+# --- model stock ---
+
+
+def stock(moved, start=(1.0, 2.0, 3.0)):
+    """Merge models that have added `moved` to one start."""
+    start = torch.tensor(start)
+    return model_stock([{"w": start + torch.tensor(some)} for some in moved], [{"w": start}] * len(moved))[
+        "w"
+    ]
+
+
+def test_model_stock_by_hand():
+    """At 60°, cos θ is .5: two models keep 2/3 of their mean, three 3/4."""
+    half = 0.75**0.5
+    two = stock([(1.0, 0.0, 0.0), (0.5, half, 0.0)])
+    assert torch.allclose(two, torch.tensor((1 + 2 / 3 * 0.75, 2 + 2 / 3 * half / 2, 3.0)))
+    third = (0.5, half / 3, (2 / 3) ** 0.5)  # the corners of a tetrahedron
+    moved = [(1.0, 0.0, 0.0), (0.5, half, 0.0), third]
+    want = torch.tensor((1.0, 2.0, 3.0)) + 0.75 * torch.tensor(moved).mean(0)
+    assert torch.allclose(stock(moved), want)
+
+
+@given(st.lists(st.floats(-9, 9, width=32), min_size=3, max_size=3), st.integers(2, 5))
+def test_model_stock_of_models_that_moved_alike_is_their_mean(values, number):
+    moved = [tuple(values)] * number
+    assert torch.allclose(stock(moved), torch.tensor((1.0, 2.0, 3.0)) + torch.tensor(values), atol=1e-4)
+
+
+def test_model_stock_goes_back_where_models_disagree_or_did_not_move():
+    start = torch.tensor((1.0, 2.0, 3.0))
+    assert torch.equal(stock([(5.0, 0.0, 0.0), (0.0, 7.0, 0.0)]), start)
+    assert torch.equal(stock([(5.0, 0.0, 0.0), (-5.0, 1.0, 0.0)]), start)  # beyond a right angle
+    assert torch.equal(stock([(0.0, 0.0, 0.0), (0.0, 0.0, 0.0)]), start)
+
+
+def test_model_stock_takes_the_mean_of_what_did_not_start_alike_and_looks_at_each_layer_alone():
+    starts = [
+        {"body": torch.zeros(2), "head": torch.full((2,), float(k)), "n": torch.tensor(0)} for k in (0, 1)
+    ]
+    tuned = [
+        {"body": torch.tensor([1.0, 0.0]), "head": torch.tensor([4.0, 0.0]), "n": torch.tensor(3)},
+        {"body": torch.tensor([0.0, 1.0]), "head": torch.tensor([0.0, 4.0]), "n": torch.tensor(3)},
+    ]
+    merged = model_stock(tuned, starts)
+    assert merged["body"].tolist() == [0, 0] and merged["head"].tolist() == [2, 2] and int(merged["n"]) == 3
+    for wrong in ((tuned[:1], starts[:1]), (tuned, starts[:1])):
+        with pytest.raises(ValueError, match="two models or more and the start of each"):
+            model_stock(*wrong)

@@ -435,12 +435,16 @@ def test_schedules_by_hand():
     assert rates("linear", 0.1)[:11] == pytest.approx([0.2 * k for k in range(1, 11)] + [2.0])
     assert rates("linear", 0.1)[55] == pytest.approx(1.0) and rates("linear", 0.0)[0] == 2.0
     assert rates("cosine", 0.0)[25] == pytest.approx(1 + math.sqrt(0.5))
-    assert rates("constant", 0.1)[9:] == [2.0] * 91
+    assert rates("constant", 0.1)[9:] == rates("schedule-free", 0.1)[9:] == [2.0] * 91
     study = rates("cosine-first-epoch", 0.0)
     assert study[25] == pytest.approx(1.0) and study[49] < 0.01 and study[50:] == [2.0] * 50
 
 
-@given(st.sampled_from(["linear", "cosine", "constant"]), st.floats(0, 0.99), st.integers(1, 300))
+@given(
+    st.sampled_from(["linear", "cosine", "constant", "schedule-free"]),
+    st.floats(0, 0.99),
+    st.integers(1, 300),
+)
 def test_rates_rise_to_the_peak_then_never_rise_again(schedule, warmup, total):
     got = rates(schedule, warmup, total, total)
     top = got.index(max(got))

@@ -39,7 +39,7 @@ results.train(splits, [replace(config, model=one.folder) for one in made.values(
 """
     found = runs(CONFIG, both, epochs=1, data="sample")
     assert [(run.sweep, run.function, run.part) for run in found[:2]] == 2 * [
-        ("pretrained", "pretrain", ("sample", 30))
+        ("pretrained", "pretrain", ("sample", 30, ""))
     ]
     assert [(run.config.tokenizer, run.config.vocabulary_size) for run in found[:2]] == [
         ("train:bpe", 500),

@@ -91,3 +91,23 @@ def test_fine_tuned_snapshots_are_scored_on_the_rows_that_the_notebook_asks_for(
         (one,) = {t.scored for t in plans.trainings(plan) if t.sweep == "06-reading"}
         scored.append(one)
     assert scored[0] - scored[1] == 1500
+
+
+def test_encoders_of_one_kind_of_text_and_what_is_fine_tuned_on_them_are_counted():
+    (plan,) = plans.make(ROOT / "params" / "klue", only=["06"])
+    found = plans.trainings(plan)
+    counted, (one,) = runs(found), [t for t in found if t.sweep == "pretrained" and t.epochs == 8]
+    # five kinds of text, and nothing, for three seeds; 03's encoder is the sixth
+    assert counted["06-domains"] == counted["06-domain-taggers"] == 18 and counted["pretrained"] == 6
+    assert one.rows * one.length == pytest.approx(140_000, rel=0.01)
+    (tagger,) = {(t.rows, t.epochs, t.averages) for t in found if t.sweep == "06-domain-taggers"}
+    assert tagger == (3600, 4, 0)
+
+
+def test_a_schedule_free_optimizer_holds_one_more_copy_of_the_weights():
+    (plan,) = plans.make(ROOT / "params" / "small-gpu", only=["04"])
+    averages = Counter()
+    for training, number in plans.trainings(plan).items():
+        averages[training.averages] += number
+    # 2 architectures with 3 seeds and one more run average their weights; the optimizer of 6 more runs does
+    assert averages[5] == 7 and averages[1] == 6

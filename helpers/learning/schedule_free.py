@@ -1,0 +1,56 @@
+"""AdamW that needs no decaying rate, because it averages as it goes (Defazio et al. 2024).
+
+The package `schedulefree`, oracle of the test, derives x from y and z, which rounds at every evaluation, and
+keeps its counters where `checkpointing` does not look.
+"""
+
+import torch
+from torch import Tensor
+
+BETAS, EPS = (0.9, 0.999), 1e-8
+
+
+class ScheduleFree(torch.optim.Optimizer):
+    """z takes AdamW's steps without momentum, x is the mean of all z, gradients are taken between: at y.
+
+    Parameters hold x, the weights to evaluate and to save. `train()` moves them to y = 0.1 z + 0.9 x for
+    gradient and `step()`, `eval()` back to x. While the rate warms up, a z counts by the rate's square.
+    """
+
+    def __init__(self, groups: list[dict], *, lr: float):
+        super().__init__(groups, {"lr": lr, "weight_decay": 0.0})
+
+    @torch.no_grad()
+    def train(self) -> None:
+        for p in self._parameters():
+            state = self.state[p]
+            if not state:
+                # steps and the sum of their weights; torch loads no other entry in its own precision
+                state["step"] = torch.zeros(2, dtype=torch.float64)
+                state["z"], state["exp_avg_sq"] = p.clone(), torch.zeros_like(p)
+            state["x"] = p.clone()
+            p.lerp_(state["z"], 1 - BETAS[0])
+
+    @torch.no_grad()
+    def eval(self) -> None:
+        for p in self._parameters():
+            p.copy_(self.state[p].pop("x"))
+
+    @torch.no_grad()
+    def step(self, closure: None = None) -> None:
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is not None:
+                    self._update(p, p.grad, lr=group["lr"], decay=group["weight_decay"])
+
+    def _update(self, y: Tensor, gradient: Tensor, *, lr: float, decay: float) -> None:
+        state = self.state[y]
+        state["step"] += torch.tensor([1.0, lr**2], dtype=torch.float64)
+        steps, weights = state["step"].tolist()
+        square = state["exp_avg_sq"].lerp_(gradient.square(), 1 - BETAS[1])
+        move = gradient / (square / (1 - BETAS[1] ** steps)).sqrt_().add_(EPS)
+        state["z"].sub_(move.add_(y, alpha=decay), alpha=lr)
+        state["x"].lerp_(state["z"], lr**2 / weights)
+
+    def _parameters(self) -> list[Tensor]:
+        return [p for group in self.param_groups for p in group["params"]]
