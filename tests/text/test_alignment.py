@@ -172,3 +172,4 @@ def test_characters_without_a_token_get_zero_unless_told_otherwise():
     values, offsets = np.array([[2.0], [3.0]]), np.array([[0, 1], [2, 3]])
     assert spread(values, offsets, length=4).ravel().tolist() == [2.0, 0.0, 3.0, 0.0]
     assert spread(values, offsets, length=4, fill=-1.0).ravel().tolist() == [2.0, -1.0, 3.0, -1.0]
+    assert spread(np.array([2, 3]), offsets, length=4, fill=-1.0).dtype.kind == "i", "the values' own type"
