@@ -45,8 +45,8 @@ test: lint
 
 # The same tests, half as fast: which branches of helpers/ no test takes.
 coverage: $(DEV)
-	$(PYTEST) --cov --cov-report=term
-	$(if $(RECORD),$(BIN)/python -m tests.proof)
+	$(PYTEST) --cov --cov-report= || { $(BIN)/python -m tests.proof; exit 1; }
+	$(BIN)/python -m tests.proof $(RECORDED)
 
 # The tests that take under a second each. Those that take longer are listed in tests/durations.json.
 check: lint

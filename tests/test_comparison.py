@@ -356,6 +356,7 @@ def test_the_plan_unless_told_otherwise():
     table = statistics.plan(design)
     assert list(table.columns) == ["difference", *(f"rows, {n} seeds" for n in (3, 5, 8, 16))]
     assert table["difference"].tolist() == ["±0.3", "±1", "±3"]
+    assert set(table.dtypes[1:].astype(str)) == {"Int64"}, "whole rows, and none where none would do"
     assert statistics.plan(design, differences=[1e9], seeds=[3]).iloc[0, 1] == 2, "rows that can differ"
     hopeless = design._replace(seeds=9.0)
     assert statistics.plan(hopeless, differences=[0.1], seeds=[3]).isna().iloc[0, 1]

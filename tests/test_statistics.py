@@ -48,7 +48,10 @@ def test_pairing_sees_what_two_separate_intervals_hide():
         (lambda: estimate(np.zeros(3)), r"\(seeds, items, k\)"),
         (lambda: estimate(np.ones((3, 2)), clusters=[1, 2]), "clusters has 2"),
         (lambda: estimate(np.ones((3, 2)), lambda sums: sums[..., 0] * np.nan), "0/0"),
-        (lambda: contrast(np.ones((3, 2)), np.ones((4, 2))), "compare the same items"),
+        (
+            lambda: contrast(np.ones((3, 2)), np.ones((4, 2))),
+            r"^a has \(seeds, items\) \(1, 3\), b \(1, 4\); compare the same items",
+        ),
         (lambda: statistics.mean_interval([1.0]), "more seeds"),
         (lambda: statistics.wilson(5, 4), "hits=5"),
         (lambda: statistics.wilson(-1, 4), "hits=-1"),
@@ -67,6 +70,7 @@ def test_known_values():
     assert statistics.wilson(0, 10).high == approx(0.2775, abs=1e-4)
     assert statistics.holm([0.01, 0.04, 0.03]).tolist() == approx([0.03, 0.06, 0.06])
     assert statistics.holm([]).size == 0
+    assert statistics.mean_interval([1, 5]) == approx((3, 3 - 25.4124, 3 + 25.4124), abs=1e-4)
     assert statistics.mean_interval([1, 2, 3]) == approx((2, 2 - 2.4841, 2 + 2.4841), abs=1e-4)
     assert statistics.wilson(3, 10) == approx((0.3, 0.10779, 0.60322), abs=1e-5)
     assert statistics.wilson(4, 4).value == 1 and statistics.wilson(4, 4).high == approx(1)
@@ -98,6 +102,8 @@ def test_an_interval_is_cut_where_no_value_can_be():
 def test_the_ratio_and_f1_of_one_are_not_taken_for_nothing():
     assert statistics.ratio(np.array([[1.0, 1.0], [0.5, 0.5]])).tolist() == [1.0, 1.0]
     assert statistics.f1(np.array([0.5, 0.5, 0.5])) == 1.0
+    assert statistics.f1(np.array([1.0, 2.0, 4.0])) == approx(1 / 3)
+    assert statistics.f1(np.array([0.0, 0.0, 2.0])) == statistics.f1(np.array([0.0, 2.0, 0.0])) == 0
 
 
 def test_em_finds_the_shares_that_made_the_rows():
