@@ -208,6 +208,9 @@ def test_a_stratified_split_is_told_from_a_random_one():
     assert 0.35 < np.mean(random_p) < 0.65
     with pytest.raises(ValueError, match="says nothing"):
         stratification_test([0] * 6, n_rows=10, labels=np.zeros((50, 6)))
+    for column, counts in ((0, [0, 5]), (1, [10, 5])):  # one class is never positive, or always
+        with pytest.raises(ValueError, match="says nothing"):
+            stratification_test(counts, n_rows=10, labels=np.array([[column, 0], [column, 1]] * 20))
 
 
 def test_the_distance_of_a_split_by_hand():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from helpers.text.alignment import compatibility_jamo, encode_with_offsets, spread, token_of_char
+from helpers.text.alignment import _trimmed, compatibility_jamo, encode_with_offsets, spread, token_of_char
 from helpers.text.tokenizers import KINDS, train_tokenizer
 
 TEXTS = [
@@ -111,6 +111,20 @@ def test_the_space_put_before_a_text_does_not_claim_its_first_letter():
     ((ids, offsets),) = encode_with_offsets(tokenizer("character"), ["왕"], special_tokens=False)
     assert tokenizer("character").convert_ids_to_tokens(ids) == ["▁", "왕"]
     assert offsets.tolist() == [[0, 0], [0, 1]]
+
+
+def test_a_mark_that_stands_in_the_text_keeps_its_place():
+    ((ids, offsets),) = encode_with_offsets(tokenizer("character"), ["가▁나"], special_tokens=False)
+    assert tokenizer("character").convert_ids_to_tokens(ids)[-2:] == ["▁", "나"]
+    assert offsets[-2:].tolist() == [[1, 2], [2, 3]]
+
+
+def test_spaces_are_cut_off_both_ends_of_a_range():
+    text = "  가나다  라 "
+    whole = _trimmed(np.array([[0, 7], [2, 7], [0, 5], [5, 7], [7, 9], [7, 8], [3, 3]]), text)
+    assert whole.tolist() == [[2, 5], [2, 5], [2, 5], [7, 7], [7, 8], [7, 8], [3, 3]]
+    assert _trimmed(np.array([[2, 6]]), text).tolist() == [[2, 5]], "at the end alone"
+    assert _trimmed(np.array([[1, 5]]), text).tolist() == [[2, 5]], "at the beginning alone"
 
 
 def test_max_length_counts_special_tokens():
