@@ -11,11 +11,14 @@ DEV := .venv/.dev
 # Two workers; a file's tests stay together, because they share fixtures.
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
 
-# Of `make fuzz`, `make soak` and `make mutants`.
+# Of `make fuzz`, `make soak` and `make mutants`. RECORD=1, of `make coverage` too: put what they find into
+# reports/recorded/proof, from where `make readme` takes it.
 MINUTES ?= 10
 ROUNDS  ?= 30
 MUTANTS ?= 25
 ONLY    ?=
+RECORD  ?=
+RECORDED := $(if $(RECORD),--record)
 
 .PHONY: reports pages readme test check lint coverage durations lab bench fuzz soak mutants lock clean
 .DEFAULT_GOAL := reports
@@ -42,7 +45,8 @@ test: lint
 
 # The same tests, half as fast: which branches of helpers/ no test takes.
 coverage: $(DEV)
-	$(PYTEST) --cov --cov-report=term
+	$(PYTEST) --cov --cov-report= || { $(BIN)/python -m tests.proof; exit 1; }
+	$(BIN)/python -m tests.proof $(RECORDED)
 
 # The tests that take under a second each. Those that take longer are listed in tests/durations.json.
 check: lint
@@ -67,22 +71,22 @@ bench: $(DEV)
 
 # Hostile files for every reader; what breaks one is saved below reports/fuzz.
 fuzz: $(DEV)
-	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) $(RECORDED)
 
 # The smoke suite with kills, full disks and a second suite beside it, against an undisturbed run.
 soak: $(DEV)
-	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --only "$(ONLY)"
+	$(BIN)/python -m tests.soak --rounds $(ROUNDS) --only "$(ONLY)" $(RECORDED)
 
-# Exchange operators and constants of the modules that numbers rest on: do their tests notice?
+# Change single lines of the modules that numbers rest on: do their tests notice? MUTANTS=0 takes every change.
 mutants: $(DEV)
-	$(BIN)/python .ci/mutants.py --sample $(MUTANTS) --only "$(ONLY)"
+	$(BIN)/python .ci/mutants.py --sample $(MUTANTS) --only "$(ONLY)" $(RECORDED)
 
 # Take the newest versions that pyproject.toml allows. Run `make test` and `make reports` before committing them.
 lock: | .venv
 	$(BIN)/python .ci/lock.py $(PIP_ARGS)
 
 clean:
-	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage reports/sample reports/smoke reports/bench reports/scratch reports/pages reports/fuzz reports/soak.json reports/mutants.json
+	rm -rf .venv .cache build *.egg-info .pytest_cache .ruff_cache .mypy_cache .import_linter_cache .hypothesis .coverage reports/sample reports/smoke reports/bench reports/scratch reports/pages reports/fuzz reports/soak.json
 
 .venv:
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) not found: install Python 3.11, or name one: make PYTHON=/path/to/python3.11"; exit 1; }

@@ -2,27 +2,31 @@
 
     python .ci/mutants.py --sample 25 --seed 0      as `make mutants` runs it; --sample 0 takes every mutant
 
-A mutant is a module with one operator, comparison, constant or condition exchanged. Its tests run in a
-forked process in which that module, and nothing else, is the mutant; libraries are imported once, before.
-A mutant survives when all tests pass. Messages of errors, docstrings and annotations are not mutated.
-Hypothesis draws the same examples every time, so that a score can be measured again.
+A mutant is a module with one change: a comparison moved by its boundary or turned round, an operator,
+constant or text exchanged, a condition negated, a statement or check removed, a result lost, an argument
+dropped, `min` for `max`. One process imports the module and collects its tests; for each mutant a forked one
+puts the change in place and runs them, the cheapest first, until one fails. A mutant survives when all pass;
+one that takes far longer than the module itself counts as noticed. Messages of errors, docstrings and
+annotations are not mutated. Hypothesis draws the same examples every time, so that a score can be measured
+again.
 """
 
 import argparse
 import ast
-import copy
+import collections
 import functools
-import importlib
-import importlib.abc
-import importlib.util
+import gc
 import json
 import os
 import random
+import resource
 import signal
 import sys
 import time
-from collections.abc import Iterable, Iterator
+import types
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import hypothesis
 import pytest
@@ -40,174 +44,298 @@ MODULES = {  # module → its tests
     "helpers.text.alignment": ["tests/text/test_alignment.py"],
     "helpers.learning.averaging": ["tests/learning/test_averaging.py"],
 }
-SECONDS = 900  # after which a mutant counts as noticed: it hangs
+# A mutant may use this many times the processor time of the module itself, and some seconds; by the clock
+# far more, because others may be busy on the machine.
+PATIENCE, GRACE, CLOCK = 3, 10, 900
+EXAMPLES = 50  # of Hypothesis, at most: fewer than the tests draw, so that a score is rather too low
 # Mutants that no test can tell from the module, as printed but for the line's number, and why.
 EXPLAINED = yaml.safe_load((ROOT / ".ci" / "equivalent.yaml").read_text(encoding="utf-8"))
 COMPARED = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+    ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+    ast.Is: (ast.IsNot,),
+    ast.IsNot: (ast.Is,),
 }
-COMPARED |= {ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is}
-COMPUTED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult}
+COMPUTED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Div}
 COMPUTED |= {ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.Pow: ast.Mult, ast.Mod: ast.Mult}
+NAMES = {"min": "max", "any": "all", "minimum": "maximum", "argmin": "argmax", "floor": "ceil"}
+NAMES |= {new: old for old, new in NAMES.items()} | {"sum": "max", "mean": "sum", "startswith": "endswith"}
+OF_A_CLASS = ("__dict__", "__weakref__", "__module__", "__qualname__", "__doc__", "__annotations__")
+LEFT_OUT = (ast.Assert, ast.Import, ast.ImportFrom, ast.JoinedStr)
 
 
-def places(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that can be exchanged, in the order of the source."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Raise | ast.Assert | ast.Import | ast.ImportFrom | ast.JoinedStr):
+class Change(NamedTuple):
+    """What a mutant does, where: `do` changes the tree in place."""
+
+    kind: str
+    words: str
+    node: ast.AST
+    do: Callable[[], object]
+
+
+def changes(tree: ast.AST) -> Iterator[Change]:
+    """Yield every change of a tree, in the order of the source."""
+    for name, inner in ast.iter_fields(tree):
+        if name in ("annotation", "returns", "decorator_list"):
             continue
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            continue
-        if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
-            continue
-        if _exchanged(node):
-            yield node
-        for name, inner in ast.iter_fields(node):
-            if name not in ("annotation", "returns", "decorator_list"):
-                holder = ast.Module(
-                    body=[
-                        one
-                        for one in (inner if isinstance(inner, list) else [inner])
-                        if isinstance(one, ast.AST)
-                    ],
-                    type_ignores=[],
-                )
-                yield from places(holder)
+        several = inner if isinstance(inner, list) else [inner]
+        for at, node in enumerate(several):
+            if not isinstance(node, ast.AST) or isinstance(node, LEFT_OUT) or _only_told(node):
+                continue
+            if isinstance(node, ast.stmt):
+                yield from _of_statement(node, functools.partial(several.__setitem__, at, ast.Pass()))
+            yield from _of_expression(node)
+            if not isinstance(node, ast.Raise):
+                yield from changes(node)
 
 
-def _exchanged(node: ast.AST) -> str:
-    """Say what a mutant does at a node, "" where it does nothing; `mutate` does it."""
-    if isinstance(node, ast.Compare) and type(node.ops[0]) in COMPARED:
-        return f"{type(node.ops[0]).__name__} → {COMPARED[type(node.ops[0])].__name__}"
-    if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in COMPUTED:
-        return f"{type(node.op).__name__} → {COMPUTED[type(node.op)].__name__}"
-    if isinstance(node, ast.BoolOp):
-        return "and ↔ or"
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not | ast.Invert):
-        return f"{type(node.op).__name__} dropped"
-    if isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float):
-        return f"{node.value} → {_other(node.value)}"
-    if isinstance(node, ast.If | ast.IfExp | ast.While):
-        return "condition negated"
-    return ""
+def _only_told(node: ast.AST) -> bool:
+    """Whether a statement is a docstring, or for type checkers."""
+    if isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING":
+        return True
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
-def _other(value: float) -> float:
-    return not value if isinstance(value, bool) else value + 1
+def _of_statement(node: ast.stmt, remove: Callable[[], object]) -> Iterator[Change]:
+    stored = isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Name | ast.Tuple)
+    if stored or isinstance(node, ast.Expr | ast.AugAssign | ast.Delete | ast.Continue | ast.Break):
+        yield Change("statement", "removed", node, remove)
+    if isinstance(node, ast.Raise):
+        yield Change("check", "removed", node, remove)
+    if isinstance(node, ast.Return) and node.value and not _is(node.value, None):
+        yield Change("result", "lost", node, functools.partial(setattr, node, "value", ast.Constant(None)))
+    if isinstance(node, ast.If | ast.While):
+        yield Change("condition", "negated", node, functools.partial(_negate, node, "test"))
 
 
-def mutate(node: ast.AST) -> ast.AST:
-    """Exchange a node in place; return what takes its place."""
+def _of_expression(node: ast.AST) -> Iterator[Change]:
+    put = functools.partial(functools.partial, setattr, node)
     if isinstance(node, ast.Compare):
-        node.ops[0] = COMPARED[type(node.ops[0])]()
-    elif isinstance(node, ast.BinOp | ast.AugAssign):
-        node.op = COMPUTED[type(node.op)]()
+        for at, old in enumerate(node.ops):
+            for new in COMPARED[type(old)]:
+                do = functools.partial(node.ops.__setitem__, at, new())
+                yield Change("comparison", _to(type(old).__name__, new.__name__), node, do)
+    elif isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in COMPUTED:
+        new = COMPUTED[type(node.op)]
+        yield Change("arithmetic", _to(type(node.op).__name__, new.__name__), node, put("op", new()))
     elif isinstance(node, ast.BoolOp):
-        node.op = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-    elif isinstance(node, ast.Constant):
-        node.value = _other(node.value)
-    elif isinstance(node, ast.If | ast.IfExp | ast.While):
-        node.test = ast.UnaryOp(ast.Not(), node.test)
-    elif isinstance(node, ast.UnaryOp):
-        node.op = ast.UAdd() if isinstance(node.op, ast.USub) else node.op
-        if not isinstance(node.op, ast.UAdd):  # `not x` and `~x` become x, as a double negation
-            node.operand = ast.UnaryOp(copy.deepcopy(node.op), node.operand)
-    return node
+        new = ast.Or if isinstance(node.op, ast.And) else ast.And
+        yield Change("condition", _to(type(node.op).__name__, new.__name__), node, put("op", new()))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield Change("arithmetic", "USub dropped", node, put("op", ast.UAdd()))
+    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not | ast.Invert):
+        twice = ast.UnaryOp(type(node.op)(), node.operand)  # the type stays that of the operator
+        yield Change("condition", f"{type(node.op).__name__} dropped", node, put("operand", twice))
+    elif isinstance(node, ast.IfExp):
+        yield Change("condition", "negated", node, functools.partial(_negate, node, "test"))
+    elif isinstance(node, ast.comprehension) and node.ifs:
+        yield Change("condition", "negated", node.ifs[0], functools.partial(_negate, node.ifs, 0))
+    elif isinstance(node, ast.Constant) and isinstance(node.value, bool | int | float | str):
+        kind = "text" if isinstance(node.value, str) else "constant"
+        yield Change(
+            kind, _to(repr(node.value), repr(_other(node.value))), node, put("value", _other(node.value))
+        )
+    elif isinstance(node, ast.Call):
+        yield from _of_call(node)
 
 
-class Mutant(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """An importer of one module, mutated at one place; without a number, as it is."""
+def _of_call(node: ast.Call) -> Iterator[Change]:
+    name = "attr" if isinstance(node.func, ast.Attribute) else "id"
+    called = getattr(node.func, name, "")
+    if called in NAMES:
+        yield Change(
+            "call",
+            _to(called, NAMES[called]),
+            node,
+            functools.partial(setattr, node.func, name, NAMES[called]),
+        )
+    for at, one in enumerate(node.keywords):
+        if one.arg:
+            yield Change(
+                "argument", f"{one.arg} dropped", one.value, functools.partial(node.keywords.pop, at)
+            )
+    if len(node.args) > 1 and not isinstance(node.args[-1], ast.Starred):
+        yield Change("argument", "last dropped", node.args[-1], node.args.pop)
+
+
+def _to(old: str, new: str) -> str:
+    return f"{old} → {new}"
+
+
+def _is(node: ast.AST, value: object) -> bool:
+    return isinstance(node, ast.Constant) and node.value is value
+
+
+def _other(value: bool | float | str) -> bool | float | str:
+    if isinstance(value, bool):
+        return not value
+    return f"{value}x" if isinstance(value, str) else value + 1
+
+
+def _negate(holder: ast.AST | list, place: str | int) -> None:
+    if isinstance(holder, list):
+        holder[place] = ast.UnaryOp(ast.Not(), holder[place])
+    else:
+        setattr(holder, place, ast.UnaryOp(ast.Not(), getattr(holder, place)))
+
+
+class Mutant:
+    """A module changed at one place; without a number, as it is."""
 
     def __init__(self, module: str, number: int | None = None) -> None:
-        self.module, self.path, self.line, self.said = module, _path(module), 0, ""
-        self.tree = ast.parse(self.path.read_text(encoding="utf-8"))
+        self.module, self.path, self.line, self.said, self.kind = module, _path(module), 0, "", ""
+        self.tree = ast.parse("\n".join(_lines(module)))
+        self.statements = self.tree.body
         if number is not None:
-            node = list(places(self.tree))[number]
-            self.line, self.said = node.lineno, said(module, node)
-            mutate(node)
+            change = list(changes(self.tree))[number]
+            self.line, self.said, self.kind = change.node.lineno, said(module, change), change.kind
+            self.statements = self._around(change.node)
+            change.do()
 
-    def find_spec(self, name, path=None, target=None):
-        return (
-            importlib.util.spec_from_loader(name, self, origin=str(self.path))
-            if name == self.module
-            else None
+    def _around(self, node: ast.AST) -> list[ast.stmt]:
+        """Return what has to be executed anew: a function or class and what is made by it, or all of it."""
+        top = next(one for one in self.tree.body if any(node is inner for inner in ast.walk(one)))
+        if not isinstance(top, ast.FunctionDef | ast.ClassDef):
+            return self.tree.body
+        values = [one for one in self.tree.body if isinstance(one, ast.Assign | ast.AnnAssign)]
+        return [top, *(one for one in values if top.name in _names(one))]
+
+    def put_in_place(self) -> None:
+        """Execute the change in the imported module, and give it to everyone who has imported from there.
+
+        Functions and classes keep their identity and get new code; other values are exchanged by name.
+        """
+        names = vars(sys.modules[self.module])
+        before = dict(names)
+        only = ast.fix_missing_locations(ast.Module(body=self.statements, type_ignores=[]))
+        exec(compile(only, str(self.path), "exec"), names)
+        for name, old in before.items():
+            new = names[name]
+            if new is old:
+                continue
+            if _become(old, new):
+                names[name] = old
+                continue
+            for other, module in list(sys.modules.items()):
+                if other.partition(".")[0] in ("helpers", "tests") and vars(module).get(name) is old:
+                    setattr(module, name, new)
+
+
+def _names(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+
+
+def _become(old: object, new: object) -> bool:
+    """Give a function or class what the other one has; False for other values, and for wrapped functions."""
+    if isinstance(old, types.FunctionType) and isinstance(new, types.FunctionType):
+        if old.__code__.co_freevars not in ((), ("__class__",)):
+            return False
+        old.__code__, old.__defaults__, old.__kwdefaults__ = (
+            new.__code__,
+            new.__defaults__,
+            new.__kwdefaults__,
         )
-
-    def exec_module(self, module) -> None:
-        module.__file__ = str(self.path)
-        exec(compile(ast.fix_missing_locations(self.tree), str(self.path), "exec"), module.__dict__)
-
-
-def preload(module: str, tests: list[str]) -> None:
-    """Import the libraries of a module and its tests, and the helpers below it, for the forked processes."""
-    for name in [name for name in sys.modules if name.partition(".")[0] == "helpers"]:
-        del sys.modules[name]
-    for name in ("torch", "transformers", "datasets", "pandas"):  # what a conftest's helpers import
-        importlib.import_module(name)
-    for path in (_path(module), *(ROOT / file for file in tests)):
-        below = ("tests",) if path == _path(module) else ("tests", "helpers")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [one.name for one in node.names] if isinstance(node, ast.Import) else []
-            names += [node.module or ""] if isinstance(node, ast.ImportFrom) and not node.level else []
-            for name in names:
-                if name.partition(".")[0] not in below:
-                    importlib.import_module(name)
-    assert module not in sys.modules, f"{module} is imported by what it imports"
+        return True
+    if not (isinstance(old, type) and isinstance(new, type)):
+        return False
+    for name in vars(old).keys() - vars(new).keys():
+        delattr(old, name)
+    for name, value in dict(vars(new)).items():
+        if not _become(vars(old).get(name), value) and name not in OF_A_CLASS:
+            setattr(old, name, value)
+    return True
 
 
 class Trial:
-    """A pytest plugin that forks once for every mutant, before tests are collected: the child runs them."""
+    """A pytest plugin that forks once for every mutant when its tests are collected: the child runs them."""
 
-    def __init__(self, mutants: Iterable[Mutant], tests: list[str]) -> None:
-        self.mutants, self.tests, self.survivors, self.forked = mutants, tests, [], False
+    def __init__(self, mutants: Iterable[Mutant]) -> None:
+        self.mutants, self.tried, self.forked = mutants, [], False
+        self.seconds: dict[str, float] = collections.Counter()  # of the processor, by test
+
+    def pytest_sessionstart(self) -> None:
+        phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]  # a failure need not be made small
+        hypothesis.settings.register_profile(
+            "mutants", deadline=None, database=None, derandomize=True, phases=phases, max_examples=EXAMPLES
+        )
+        hypothesis.settings.load_profile("mutants")
+
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        for item in items:
+            if drawn := getattr(item.obj, "_hypothesis_internal_use_settings", None):
+                fewer = min(drawn.max_examples, EXAMPLES)
+                item.obj._hypothesis_internal_use_settings = hypothesis.settings(drawn, max_examples=fewer)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_collection(self, session: pytest.Session) -> bool | None:
-        for mutant in self.mutants:
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        gc.freeze()
+        limit = None
+        for mutant in (Mutant(next(iter(self.mutants)).module), *self.mutants):
+            mine, theirs = os.pipe()
             if not (pid := os.fork()):
-                self.forked = True
-                assert mutant.module not in sys.modules, "imported before it was mutated"
-                session.config.args[:] = self.tests  # only now: a conftest beside them may import the module
-                return self._begin(mutant)
-            if not os.waitpid(pid, 0)[1]:
-                self.survivors.append(mutant)
-                if mutant.line and mutant.said not in EXPLAINED:
-                    print(f"survived  {mutant.line}: {mutant.said}", flush=True)
-        return True  # nothing is left to collect
+                self.forked, self.pipe = True, theirs
+                self._begin(mutant, limit)
+                return None  # pytest goes on in the child
+            os.close(theirs)
+            told = os.fdopen(mine).read()
+            _, status, used = os.wait4(pid, 0)
+            mutant.killed, mutant.seconds = bool(status), used.ru_utime + used.ru_stime
+            mutant.late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGXCPU, signal.SIGALRM)
+            if not mutant.said:
+                if mutant.killed:
+                    raise SystemExit(f"{mutant.module}: its tests fail without a change: {told}")
+                seconds, limit = json.loads(told), int(PATIENCE * mutant.seconds + GRACE)
+                session.items.sort(key=lambda item: seconds[item.nodeid])
+                continue
+            self.tried.append(mutant)
+            if not mutant.killed and mutant.said not in EXPLAINED:
+                print(f"survived  {mutant.line}: {mutant.said}", flush=True)
+        return True
 
-    @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """The fast tests first: most mutants live no longer."""
-        seconds = json.loads((ROOT / "tests" / "durations.json").read_text(encoding="utf-8"))
-        items.sort(key=lambda item: seconds.get(item.nodeid, 0))
-
-    def _begin(self, mutant: Mutant) -> None:
+    def _begin(self, mutant: Mutant, limit: int | None) -> None:
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1)
         os.dup2(quiet, 2)
-        signal.alarm(SECONDS)
-        phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]  # a failure need not be made small
-        hypothesis.settings.register_profile(
-            "mutants", deadline=None, database=None, derandomize=True, phases=phases
-        )
-        hypothesis.settings.load_profile("mutants")
-        sys.meta_path.insert(0, mutant)
+        signal.alarm(CLOCK)
+        if limit:
+            resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 5))
+        try:
+            mutant.put_in_place()
+        except Exception:
+            os._exit(1)  # it cannot be imported: every test notices
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item):
+        start = time.process_time()
+        result = yield
+        self.seconds[item.nodeid] = time.process_time() - start
+        return result
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.failed = report.nodeid
+
+    def pytest_sessionfinish(self) -> None:
+        if self.forked:
+            told = getattr(self, "failed", None) or json.dumps(self.seconds)
+            os.write(self.pipe, told.encode())
 
 
-def survivors(mutants: Iterable[Mutant], tests: list[str]) -> list[Mutant]:
-    """Return the mutants that the tests do not notice."""
-    trial = Trial(mutants, tests)
+def tried(mutants: list[Mutant], tests: list[str]) -> list[Mutant]:
+    """Run the tests against each mutant; it has `killed`, `late` and `seconds` then."""
+    trial = Trial(mutants)
     options = ["-x", "-s", "-m", "not slow and not real", "-o", "addopts="]
     options += [word for name in ("terminal", "xdist", "cacheprovider") for word in ("-p", f"no:{name}")]
-    code = pytest.main([*options, "tests"], plugins=[trial])
+    code = pytest.main([*options, *tests], plugins=[trial])
     if trial.forked:
         os._exit(int(code != 0))
-    return trial.survivors
+    return trial.tried
 
 
 def _path(module: str) -> Path:
@@ -219,15 +347,40 @@ def _lines(module: str) -> list[str]:
     return _path(module).read_text(encoding="utf-8").splitlines()
 
 
-def said(module: str, node: ast.AST) -> str:
-    """Name a mutant by what it exchanges, and where in which line."""
-    line = _lines(module)[node.lineno - 1]
-    at = node.col_offset - (len(line) - len(line.lstrip()))
-    return f"{module} {_exchanged(node)} at {at}: {line.strip()}"
+def said(module: str, change: Change) -> str:
+    """Name a mutant by what it changes, and where in which line."""
+    line = _lines(module)[change.node.lineno - 1]
+    at = change.node.col_offset - (len(line.encode()) - len(line.lstrip().encode()))
+    return f"{module} {change.kind} {change.words} at {at}: {line.strip()}"
 
 
 def all_said(module: str) -> list[str]:
-    return [said(module, node) for node in places(ast.parse("\n".join(_lines(module))))]
+    return [said(module, change) for change in changes(ast.parse("\n".join(_lines(module))))]
+
+
+def drawn(module: str, sample: int, seed: int) -> list[int]:
+    """Return the numbers of the mutants to try: all, or a sample; those that are explained are left out."""
+    names = all_said(module)
+    numbers = list(range(len(names)))
+    if sample and sample < len(names):
+        numbers = sorted(random.Random(f"{module} {seed}").sample(numbers, sample))
+    return [number for number in numbers if names[number] not in EXPLAINED]
+
+
+def outdated() -> list[str]:
+    """Return the explanations of mutants that are no longer there."""
+    there = {name for module in MODULES for name in all_said(module)}
+    return [name for name in EXPLAINED if name not in there]
+
+
+def record(rows: dict[str, dict]) -> None:
+    """Put these modules' rows into the record for README; those of other modules stay."""
+    from tests import proof
+
+    file = proof.FOLDER / "mutants.json"
+    known = json.loads(file.read_text(encoding="utf-8"))["modules"] if file.is_file() else {}
+    known |= rows
+    proof.record("mutants", {"modules": {module: known[module] for module in MODULES if module in known}})
 
 
 def main() -> int:
@@ -235,43 +388,39 @@ def main() -> int:
     parser.add_argument("--sample", type=int, default=25, help="mutants of a module, drawn at random; 0: all")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--only", default="", help="modules whose name contains this")
+    parser.add_argument("--record", action="store_true", help="for README, with `make readme`")
     options = parser.parse_args()
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT))
     os.environ["OMP_NUM_THREADS"] = "1"
-    (ROOT / "reports").mkdir(exist_ok=True)
-    there = {name for module in MODULES for name in all_said(module)}
-    if old := [name for name in EXPLAINED if name not in there]:
+    if old := outdated():
         print("explained, but no longer there:", *old, sep="\n")
         return 1
-    table, unnoticed = [], []
+    kinds, rows = collections.defaultdict(list), {}
     for module, tests in MODULES.items():
         if options.only not in module:
             continue
-        start, count = time.time(), len(all_said(module))
-        drawn = list(range(count))
-        if options.sample and options.sample < count:
-            drawn = sorted(random.Random(f"{module} {options.seed}").sample(drawn, options.sample))
-        preload(module, tests)
-        if not survivors([Mutant(module)], tests):
-            print(f"{module}: its tests fail without a mutant", flush=True)
-            return 1
-        alive = survivors((Mutant(module, number) for number in drawn), tests)
-        known = [mutant for mutant in alive if mutant.said in EXPLAINED]
-        open_ones = [f"{mutant.line}: {mutant.said}" for mutant in alive if mutant not in known]
-        tried = len(drawn) - len(known)
-        row = {"module": module, "mutants": count, "tried": len(drawn), "explained": len(known)}
-        score = 100 * (tried - len(open_ones)) / max(tried, 1)
-        table.append(row | {"survived": len(open_ones), "score": round(score, 1)})
-        unnoticed += open_ones
-        tally = f"{len(drawn)} of {count} tried, {len(known)} explained, {len(open_ones)} survived"
-        print(f"{module}: {tally}: {score:.1f} %  ({time.time() - start:.0f} s)", flush=True)
-    (ROOT / "reports" / "mutants.json").write_text(
-        json.dumps(
-            {"seed": options.seed, "modules": table, "survivors": unnoticed}, ensure_ascii=False, indent=1
+        mutants = tried([Mutant(module, one) for one in drawn(module, options.sample, options.seed)], tests)
+        names, killed = all_said(module), sum(mutant.killed for mutant in mutants)
+        explained = sum(name in EXPLAINED for name in names)
+        rows[module] = {
+            "mutants": len(names),
+            "explained": explained,
+            "tried": len(mutants),
+            "killed": killed,
+        }
+        late, seconds = sum(mutant.late for mutant in mutants), sum(mutant.seconds for mutant in mutants)
+        print(
+            f"{module}: {killed} of {len(mutants)} noticed, {100 * killed / max(len(mutants), 1):.1f} %; of "
+            f"{len(names)} in all, {explained} explained; {late} by their time, {seconds:.0f} s of processor",
+            flush=True,
         )
-        + "\n"
-    )
+        for mutant in mutants:
+            kinds[mutant.kind].append(mutant.killed)
+    for kind, noticed in sorted(kinds.items()):
+        print(f"{kind:12} {sum(noticed)} of {len(noticed)}")
+    if options.record:
+        record(rows)
     return 0
 
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import psutil
 
+from tests import proof
 from tests.conftest import ROOT
 
 FEW, ROOM = "3m", "2g"  # of a disk that fills up, and of the same disk after somebody made room
@@ -196,6 +197,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=30)
     parser.add_argument("--only", default="", help="notebooks, as for `nunchi run`; all unless said")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--record", action="store_true", help="for README, with `make readme`")
     options = parser.parse_args()
     kinds = [name for name in DISTURBANCES if name != "full" or can_mount()]
     rounds: list[dict] = []
@@ -222,6 +224,10 @@ def main() -> int:
     left = "" if "full" in kinds else "; no full disks, which need the right to mount"
     print(f"{equal} of {len(rounds)} rounds equal the undisturbed run{left}")
     (ROOT / "reports" / "soak.json").write_text(json.dumps(rounds, indent=1) + "\n")
+    if options.record:
+        tried = {kind: sum(one["disturbance"] == kind for one in rounds) for kind in kinds}
+        told = {"rounds": len(rounds), "equal": equal, "seed": options.seed, "disturbances": tried}
+        proof.record("soak", {"notebooks": sorted(wanted), **told})
     return 0 if equal == len(rounds) else 1
 
 

@@ -207,3 +207,163 @@ def test_the_plan_asks_for_more_rows_or_seeds_the_smaller_the_difference():
     assert needed < table["rows, 3 seeds"][1]
     assert design.planned(rows=needed, seeds=8).detectable() <= 3
     assert design.planned(rows=needed - 1, seeds=8).detectable() > 3
+
+
+def test_the_quantile_is_cochrans_mean_of_two_of_students():
+    from scipy.stats import t
+
+    design = Design(1.0, rows=3.0, seeds=1.0, interaction=0.0, row_units=21, seed_units=4)
+    want = 0.75 * t.isf(0.025, 20) + 0.25 * t.isf(0.025, 3)
+    assert design.error == 2.0 and design.critical(0.025) == approx(want)
+    assert design.interval() == approx((1, 1 - 2 * want, 1 + 2 * want))
+    assert design._replace(bias=0.5).interval() == approx((1, 0.5 - 2 * want, 1 + 2 * want))
+    assert design._replace(bias=-0.5).interval() == approx((1, 1 - 2 * want, 1.5 + 2 * want))
+    one_seed = design._replace(seeds=0.0, seed_units=1)
+    assert one_seed.critical(0.025) == approx(t.isf(0.025, 20))
+    assert design._replace(rows=0.0, row_units=2).critical(0.1) == approx(t.isf(0.1, 3))
+    assert Design(0.0, 0.0, 0.0, 0.0, 21, 4).critical(0.025) == approx(t.isf(0.025, 20))
+
+
+def test_one_sided_p_values():
+    from scipy.stats import t
+
+    design = Design(2.0, rows=1.0, seeds=0.0, interaction=0.0, row_units=16, seed_units=1)
+    assert design.p_above(1.0) == approx(t.sf(1.0, 15)) and design.p_above(3.0) == approx(t.sf(-1.0, 15))
+    assert design.p_above(2.0) == approx(0.5) and design.p() == approx(2 * t.sf(2.0, 15))
+    assert design.p_above(-1e9) == statistics.TINY == 1e-15
+    sure = Design(2.0, 0.0, 0.0, 0.0, 9, 3)
+    assert (sure.p_above(1.9), sure.p_above(2.0), sure.p_above(2.1)) == (0.0, 1.0, 1.0)
+
+
+def test_power_is_how_often_a_difference_is_found():
+    """Draw the value and both variances many times, and decide each time as `compare` does."""
+    rng, n = np.random.default_rng(0), 200_000
+    design = Design(0.0, rows=0.4, seeds=0.3, interaction=0.0, row_units=30, seed_units=4)
+    rows, seeds = 0.4 * rng.chisquare(29, n) / 29, 0.3 * rng.chisquare(3, n) / 3
+    needed = design._critical(0.025, rows, seeds) * np.sqrt(rows + seeds)
+    for difference in (0.0, 1.0, 2.5):
+        found = np.abs(difference + design.error * rng.normal(size=n)) > needed
+        assert design.power(difference) == approx(found.mean(), abs=0.006)
+    sure = Design(0.0, 0.0, 0.0, 0.0, 9, 3)
+    assert sure.power(0.0) == 0 and sure.power(-0.1) == 1 and sure.detectable() == 0
+    two = design._replace(seed_units=2)
+    assert two.power(100.0) > 0.9 and two.detectable() < 100, "two seeds may decide"
+
+
+def test_seeds_that_disagree_on_rows_leave_nothing_to_the_rows():
+    hits = np.array([[1, 0] * 10, [0, 1] * 10], dtype=float)  # one is right where the other is wrong
+    design = estimate(np.stack([hits, np.ones_like(hits)], axis=-1))
+    assert design.rows == 0 and design.seeds == 0 and design.interaction == approx(0.25 / 19)
+    assert design.planned(rows=40, seeds=2) == approx(Design(0.5, 0.0, 0.125 / 19, 0.125 / 19, 40, 2)), (
+        "the seeds' own part is never below 0"
+    )
+
+
+def wilson_by_hand(share, items, z):
+    middle = (share + z**2 / (2 * items)) / (1 + z**2 / items)
+    half = z / (1 + z**2 / items) * np.sqrt(share * (1 - share) / items + z**2 / (4 * items**2))
+    return share, max(0, middle - half), min(1, middle + half)
+
+
+def hits_and_items(*hits, of):
+    return np.stack([np.concatenate([np.arange(of) < k for k in hits]), np.ones(of * len(hits))], axis=1)
+
+
+def test_a_share_counts_as_many_items_as_its_spread_amounts_to():
+    from scipy.stats import t
+
+    plain = np.stack([np.arange(300) < 30, np.ones(300)], axis=1)
+    assert share(plain) == approx(wilson_by_hand(0.1, 299, t.isf(0.025, 299)))
+    assert share(plain * [0, 1]) == approx(wilson_by_hand(0.0, 300, t.isf(0.025, 299)))
+    everything = share(np.ones((300, 2)))
+    assert everything == approx(wilson_by_hand(1.0, 300, t.isf(0.025, 299))) and everything.high <= 1
+    # Ten items in each of 20 documents: hits in two of them, or misses in two of them.
+    documents = np.repeat(np.arange(20), 10)
+    rare = hits_and_items(5, 4, *[0] * 18, of=10)
+    variance = np.var([0.5, 0.4, *[0] * 18], ddof=1) / 20
+    want = wilson_by_hand(0.045, 0.045 * 0.955 / variance, t.isf(0.025, 5))
+    assert share(rare, clusters=documents) == approx(want)
+    often = np.stack([rare[:, 1] - rare[:, 0], rare[:, 1]], axis=1)
+    mirrored = (1 - want[0], 1 - want[2], 1 - want[1])
+    assert share(often, clusters=documents) == approx(mirrored)
+
+
+def test_a_share_of_nothing_counts_documents_where_they_hold_two_items_or_more():
+    from scipy.stats import t
+
+    pairs, documents = np.tile([0.0, 1.0], (20, 1)), np.repeat(np.arange(10), 2)
+    assert share(pairs, clusters=documents) == approx(wilson_by_hand(0.0, 10, t.isf(0.025, 9)))
+    fewer = share(pairs[:-1], clusters=documents[:-1])
+    assert fewer == approx(wilson_by_hand(0.0, 19, t.isf(0.025, 9)))
+
+
+def test_a_share_of_several_seeds_is_that_of_their_mean():
+    stats = np.stack([hits_and_items(2, 0, 3, 1, of=4), hits_and_items(2, 2, 3, 3, of=4)])
+    assert share(stats).value == approx(0.5)
+    clusters = np.repeat(np.arange(4), 4)
+    assert share(np.stack([stats[0]] * 2), clusters=clusters).value == approx(6 / 16)
+
+
+def test_fifty_groups_of_nearly_one_size_are_left_out_by_chance():
+    masks = []
+    found = regrouped(lambda kept: masks.append(kept) or float(kept.sum()), 120)
+    assert found.values.tolist() == [120] and found.left_out.shape == (1, 50)
+    left_out = 120 - np.array(masks).sum(axis=1)
+    assert sorted(left_out.tolist()) == [0, *[2] * 30, *[3] * 20]
+    assert (~np.array(masks)).sum(axis=0).tolist() == [1] * 120, "every row once"
+    first = np.flatnonzero(~masks[1])
+    assert len(set(np.diff(first))) == 2 or np.diff(first)[0] != 50, "not every fiftieth"
+    again, other = [], []
+    regrouped(lambda kept: again.append(kept) or 0.0, 120)
+    regrouped(lambda kept: other.append(kept) or 0.0, 120, seed=1)
+    assert np.array_equal(again, masks) and not np.array_equal(other, masks)
+
+
+def test_every_cut_of_the_seeds_by_hand():
+    hits = np.zeros((4, 10))
+    for seed, count in enumerate((1, 2, 4, 8)):
+        hits[seed, :count] = 1
+    stats = np.stack([hits, np.ones_like(hits)], axis=-1)
+    frame = statistics.against_itself(stats)
+    assert [round(one.value, 9) for one in frame["difference"]] == [-0.45, -0.25, 0.15]
+    assert frame["alarm"].tolist() == (frame["p"] < 0.05).tolist()
+    want = contrast(stats[:2], stats[2:])
+    assert frame["p"][0] == approx(want.p()) and frame["difference"][0] == approx(want.interval())
+    for count in (2, 5):
+        with pytest.raises(ValueError, match=f"got {count}"):
+            statistics.against_itself(runs([50] * count))
+
+
+def test_the_decision_at_its_boundaries():
+    sure = Design(1.0, rows=1e-6, seeds=1e-6, interaction=0.0, row_units=100, seed_units=2)
+    decide = statistics._decision
+    assert decide(sure, 0.0499, None) == "better" and decide(sure, 0.05, None) == "undecided"
+    assert decide(sure._replace(value=-1.0), 0.01, None) == "worse"
+    assert decide(sure, 0.01, 2.0) == "equivalent", "a difference that does not matter, however sure"
+    assert decide(sure._replace(value=-1.0), 0.01, 2.0) == "equivalent"
+    assert (
+        decide(sure, 0.01, 0.5) == "better" and decide(sure._replace(seed_units=1), 0.0, 2.0) == "undecided"
+    )
+    # Two one-sided tests at .05: the 90 % interval must lie within the margin.
+    edge = sure.critical(0.05) * sure.error
+    assert decide(sure, 0.5, 1 + 1.001 * edge) == "equivalent"
+    assert decide(sure, 0.5, 1 + 0.999 * edge) == "undecided"
+    assert decide(sure._replace(value=-1.0), 0.5, 1 + 0.999 * edge) == "undecided"
+
+
+def test_the_plan_unless_told_otherwise():
+    design = Design(0.0, rows=0.4, seeds=1e-6, interaction=0.0, row_units=1000, seed_units=3)
+    table = statistics.plan(design)
+    assert list(table.columns) == ["difference", *(f"rows, {n} seeds" for n in (3, 5, 8, 16))]
+    assert table["difference"].tolist() == ["±0.3", "±1", "±3"]
+    assert set(table.dtypes[1:].astype(str)) == {"Int64"}, "whole rows, and none where none would do"
+    assert statistics.plan(design, differences=[1e9], seeds=[3]).iloc[0, 1] == 2, "rows that can differ"
+    hopeless = design._replace(seeds=9.0)
+    assert statistics.plan(hopeless, differences=[0.1], seeds=[3]).isna().iloc[0, 1]
+
+
+def test_bad_clusters_and_scores_are_counted():
+    with pytest.raises(ValueError, match="score is NaN in 1 of 2 cases"):
+        estimate(np.ones((2, 3, 2)), lambda sums: np.where(np.arange(2) == 1, np.nan, 1.0))
+    with pytest.raises(ValueError, match="stats has 3 rows but clusters has 2"):
+        share(np.ones((3, 2)), clusters=[0, 1])

@@ -13,12 +13,14 @@ from typing import Any
 
 from helpers import records
 from helpers.batch import plans
+from helpers.claims import proof
 from helpers.display import notation
 
 SUITES = ("sample", "klue")
 KEPT = ("question", "verdict", "headline", "against_itself")  # of metrics.json, where it has them
 PAGES = {"README.md": "en", "README.ko.md": "ko"}
 MARKED = re.compile(r"(?s)(<!-- results: (\w+) -->\n).*?(<!-- end of results -->)")
+PROOF = re.compile(r"(?s)(<!-- proof -->\n).*?(<!-- end of proof -->)")
 PICTURE = re.compile(r"(?s)(<!-- figure: (\w+/\w+) -->\n).*?(<!-- end of figure -->)")
 VALUE = re.compile(r"(<!-- (\w+)/(\w+): (.+?)(?: = (\w+))? -->)[^<]*(<!-- -->)")
 WORDS = {
@@ -76,8 +78,9 @@ def read(suite: str, *, reports: Path) -> dict[str, dict[str, Any]]:
 def filled(text: str, *, reports: Path, language: str = "en") -> str:
     """Return a README with what follows from the records made anew: tables, figures, and values in sentences.
 
-    `<!-- results: suite -->` begins a table, `<!-- figure: notebook -->` a key figure, both up to their end
-    marker; `<!-- suite/notebook: headline figure = decision -->value<!-- -->` is a value inside a sentence.
+    `<!-- results: suite -->` begins a table, `<!-- figure: notebook -->` a key figure, `<!-- proof -->` what
+    was done to break the project, all up to their end marker;
+    `<!-- suite/notebook: headline figure = decision -->value<!-- -->` is a value inside a sentence.
     """
     text = MARKED.sub(
         lambda found: f"{found[1]}\n{table(found[2], reports=reports, language=language)}\n\n{found[3]}", text
@@ -85,6 +88,8 @@ def filled(text: str, *, reports: Path, language: str = "en") -> str:
     text = PICTURE.sub(
         lambda found: f"{found[1]}\n{_picture(found[2], reports, language)}\n\n{found[3]}", text
     )
+    told = proof.section(read("proof", reports=reports), language=language)
+    text = PROOF.sub(lambda found: f"{found[1]}\n{told}\n\n{found[2]}", text)
     return VALUE.sub(lambda found: f"{found[1]}{_value(found, reports)}{found[6]}", text)
 
 

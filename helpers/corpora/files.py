@@ -103,9 +103,9 @@ def read_csv(path: Path, *, header: bool = True) -> list[dict]:
     first = next(csv.reader(io.StringIO(text, newline="")), [])
     numbers = None if header else [str(i) for i, _ in enumerate(first, 1)]
     reader = csv.DictReader(io.StringIO(text, newline=""), numbers, strict=True)
-    names = reader.fieldnames or []
     rows = []
     try:
+        names = reader.fieldnames or []
         for row in reader:
             if None in row or None in row.values():
                 raise ValueError(
@@ -115,7 +115,8 @@ def read_csv(path: Path, *, header: bool = True) -> list[dict]:
             rows.append(row)
     except csv.Error as error:
         raise ValueError(
-            f"{path}, line {reader.line_num}: not CSV ({error}); is the file truncated, or a quote left open?"
+            f"{path}, line {max(reader.line_num, 1)}: not CSV ({error}); is the file truncated, or a quote "
+            "left open?"
         ) from None
     return rows
 

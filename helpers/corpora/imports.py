@@ -26,7 +26,7 @@ SPLITS = {"train": "train", "training": "train", "test": "test"} | dict.fromkeys
 MAPPED = ("text", "label", "id", "title", "lang", "trigger_words", "subject", "object", "none")
 TABLES = {".csv": files.read_csv, ".tsv": files.read_tsv, ".txt": files.read_tsv}
 READERS = {**files.READERS, **TABLES}
-SHOWN = 20  # labels
+SHOWN, LONG = 20, 90  # labels, and characters of an example
 NAMELESS = {  # what is missing where all records of a file are, and how to name it
     "entities": ("no record has labels under a known name", "label=<field>"),
     "relations": ("no record has a subject and an object, or relations", "subject=<field> object=<field>"),
@@ -345,18 +345,20 @@ def _said(reading: Reading) -> list[str]:
 
 def _example(row: Row, task: str) -> str:
     if task == "entities":
-        text = ""
-        for character, tag in zip([*row["tokens"], ""], [*row["ner_tags"], "O"], strict=True):
-            if text.endswith("\0") and tag[0] != "I":
-                text = text.rstrip("\0") + "]"
-            text = text.rstrip("\0") + (f"[{tag[2:]} " if tag[0] == "B" else "") + character
-            text += "\0" if tag != "O" else ""
-        return text
+        tags = row["ner_tags"][:LONG]
+        pieces = []
+        for character, tag, following in zip(row["tokens"][:LONG], tags, [*tags[1:], "O"], strict=True):
+            pieces += [f"[{tag[2:]} "] * (tag[0] == "B") + [character]
+            pieces += ["]"] * (tag != "O" and following[0] != "I")
+        return "".join(pieces) + "…" * (len(row["tokens"]) > LONG)
     if task == "relations":
         pair = " → ".join(
             f"{row[f'{r}_entity']['word']} ({row[f'{r}_entity']['type']})" for r in foreign.ROLES
         )
-        return f"{row['sentence']}  {pair}: {row.get('label', 'no label')}"
-    text = " ".join(row["text" if task == "documents" else "content"].split())
-    text = text if len(text) <= 90 else f"{text[:90]}…"
+        return f"{_cut(row['sentence'])}  {pair}: {row.get('label', 'no label')}"
+    text = _cut(" ".join(row["text" if task == "documents" else "content"].split()))
     return text if task == "documents" else f"{text}  {', '.join(row.get('techniques', ())) or 'none'}"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONG else f"{text[:LONG]}…"

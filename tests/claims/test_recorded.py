@@ -150,6 +150,32 @@ def test_the_tables_follow_the_records(tmp_path):
     assert recorded.filled(made, reports=tmp_path) == made
 
 
+def test_the_proof_tells_what_was_recorded_and_nothing_else(tmp_path):
+    page = "<!-- proof -->\nold\n<!-- end of proof -->\n"
+    assert "old" not in (nothing := recorded.filled(page, reports=tmp_path)) and "Not recorded" in nothing
+    folder = tmp_path / "recorded" / "proof"
+    folder.mkdir(parents=True)
+    by = {"commit": "abc", "date": "2031-05-06"}
+    fuzz = {"minutes": 10, "inputs": 8118, "readers": 31, "findings": 2}
+    (folder / "fuzz.json").write_text(json.dumps(fuzz | by))
+    told = recorded.filled(page, reports=tmp_path)
+    assert "- Fuzz: 8,118 hostile files for 31 readers in 10 minutes, 2 findings" in told
+    assert "Coverage" not in told and "Soak" not in told and "|" not in told
+    assert "Made: fuzz by commit `abc` on 2031-05-06." in told
+    all_tried = {"mutants": 12, "explained": 2, "tried": 10, "killed": 9}
+    sampled = {"mutants": 600, "explained": 0, "tried": 100, "killed": 90}
+    (folder / "mutants.json").write_text(json.dumps({"modules": {"a": all_tried, "b": sampled}} | by))
+    counts = {"branches": {"taken": 931, "all": 1000}, "lines": {"taken": 1, "all": 1}}
+    (folder / "coverage.json").write_text(json.dumps(counts | by))
+    (folder / "soak.json").write_text(json.dumps({"rounds": 30, "equal": 29} | by))
+    told = recorded.filled(page, reports=tmp_path)
+    assert "2 changes that compute the same" in told and "| `a` | 10 of 10 | 90.0 % |" in told
+    assert "| `b` | 100 of 600 | 90.0 [82.6, 94.5] % |" in told, "Wilson's interval of a sample"
+    assert "93.1 % of the branches" in told and "run 100.0 %" in told and "Soak: 29 of 30 runs" in told
+    assert "분기 93.1 %" in recorded.filled(page, reports=tmp_path, language="ko")
+    assert recorded.filled(told, reports=tmp_path) == told
+
+
 def test_two_commits_are_told_apart(tmp_path):
     for name, commit in (("01_a", "abc"), ("02_b", "def"), ("03_c", "abc")):
         a_run(tmp_path / "sample" / name, commit=commit)

@@ -1,6 +1,7 @@
 """Files of other tools: every format arrives as the same rows, and what was mended or left out is said."""
 
 import json
+import time
 
 import pytest
 from hypothesis import assume, given, settings
@@ -272,6 +273,21 @@ def test_what_is_mended_and_left_out_is_said(tmp_path, capsys):
         assert line in said
 
 
+def test_examples_of_long_texts_are_short_and_quick(tmp_path):
+    long = "가" * 300_000
+    rows = [{"text": long, "entities": [{"start": 0, "end": 100_000, "label": "A"}]}]
+    start = time.process_time()
+    said = imports.shown(imports.read([str(write_lines(tmp_path / "x.jsonl", rows))], "entities", {}))
+    assert f"  [A {'가' * 90}]…\n" in said and len(said) < 600 and time.process_time() - start < 3
+    pair = {
+        "subject": {"text": "가나", "start": 0, "label": "A"},
+        "object": {"text": "다", "start": 3, "label": "A"},
+    }
+    rows = [{"text": "가나 다" + long, **pair, "relation": "x"}]
+    said = imports.shown(imports.read([str(write_lines(tmp_path / "y.jsonl", rows))], "relations", {}))
+    assert f"  가나 다{'가' * 86}…  가나 (A) → 다 (A): x\n" in said
+
+
 class TestRelations:
     def load(self, folder, split="train"):
         rows = [json.loads(line) for line in (folder / f"{split}.jsonl").read_text().splitlines()]
@@ -527,6 +543,13 @@ def test_the_split_is_in_the_name(name, split):
         ("x.jsonl", '{"tokens": ["가"], "ner_tags": [3]}\n', "entities", "record 1: '3' is no tag"),
         ("x.csv", "text,label\n글\n", "multilabel", "line 2: expected 2 cells"),
         ("x.csv", "", "multilabel", "no rows for multilabel"),
+        (
+            "x.csv",
+            '"\n',
+            "multilabel",
+            "x.csv, line 1: not CSV (unexpected end of data); is the file truncated",
+        ),
+        ("x.csv", 'text,"label"s\n글,a\n', "multilabel", "x.csv, line 1: not CSV (',' expected after '\"'"),
         ("x.tsv", "text\tlabel\n글\n", "multilabel", "line 2: expected 2 cells (text, label), got 1"),
         ("x.csv", "text,label\n글,[a\n", "multilabel", "record 1: expected a list, got the text"),
         (

@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest import approx
 
-from helpers.corpora.labels import OUTSIDE, TAGS
+from helpers.corpora.labels import OUTSIDE, TAG_TYPES, TAGS
 from helpers.entities import decoding
 from helpers.entities.scores import char_f1, entity_f1
+from helpers.entities.tags import ID as ID_TYPE
 from helpers.entities.tags import decode, without_spaces
 
 ID = {tag: i for i, tag in enumerate(TAGS)}
@@ -59,6 +60,33 @@ def test_sentences_do_not_mix():
     )
     projected = decoding.project_tags([ID["O"], ID["I-PS"]], characters)
     assert decode(projected) == [["O", "O"], [], ["I-PS"]]
+
+
+def test_sentences_of_any_length_keep_their_own_tokens():
+    offsets = [np.array(ranges) for ranges in ([(0, 1)], [(0, 0), (2, 4)], [(0, 2)])]
+    characters = decoding.map_characters([1, 4, 2], offsets)
+    assert characters.token.tolist() == [0, 2, 2, 2, 2, 3, 3]
+    assert characters.first.tolist() == [0, -1, 3, 5] and characters.token_bounds.tolist() == [0, 1, 3, 4]
+    said = [ID["B-PS"], ID["O"], ID["I-LC"], ID["B-OG"]]
+    assert decode(decoding.project_tags(said, characters)) == [["B-PS"], ["I-LC"] * 4, ["B-OG", "I-OG"]]
+
+
+@pytest.mark.parametrize("kind", TAG_TYPES)
+def test_what_goes_on_goes_on_across_a_space_whatever_its_type(kind):
+    characters = _map("가 나다", [(0, 1), (2, 4)])
+    goes_on = decoding.project_tags([ID[f"B-{kind}"], ID[f"I-{kind}"]], characters)
+    assert decode(goes_on) == [[f"B-{kind}", *[f"I-{kind}"] * 3]]
+    begins = decoding.project_tags([ID[f"B-{kind}"]] * 2, characters)
+    assert decode(begins) == [[f"B-{kind}", "O", f"B-{kind}", f"I-{kind}"]]
+    assert begins.ids.dtype == ID_TYPE and len(begins.ids) == 4
+
+
+def test_other_types_keep_their_names():
+    types = ("질병", "약물")
+    characters = _map("감기약", [(0, 2), (2, 3)])
+    assert decode(decoding.project_tags([0, 4], characters, types)) == [["B-질병", "I-질병", "O"]]
+    scores = np.log(np.eye(5)[[2, 3, 4]] + 0.01)
+    assert decode(decoding.viterbi(scores, np.array([0, 3]), types)) == [["B-약물", "I-약물", "O"]]
 
 
 def test_errors_name_the_sentence():
@@ -121,7 +149,15 @@ def test_viterbi_keeps_a_valid_argmax_and_repairs_an_invalid_one():
     assert decode(decoding.viterbi(orphan, np.array([0, 1])))[0] != ["I-PS"]
 
 
+def test_of_two_equally_probable_readings_the_entity_begins_later():
+    scores = np.full((3, len(TAGS)), -9.0)
+    scores[0, ID["B-PS"]] = scores[2, ID["I-PS"]] = 0.0
+    scores[1, [ID["B-PS"], ID["I-PS"]]] = 0.0
+    assert decode(decoding.viterbi(scores, np.array([0, 3]))) == [["B-PS", "B-PS", "I-PS"]]
+
+
 def test_viterbi_of_nothing():
+    assert decoding.viterbi(np.zeros((0, 13)), np.array([0])).ids.tolist() == []
     assert decoding.viterbi(np.zeros((0, 13)), np.array([0, 0])).ids.tolist() == []
 
 

@@ -1,5 +1,6 @@
 """Entity scores against seqeval and scikit-learn, counts that add up, errors that name the row."""
 
+import warnings
 from itertools import chain
 
 import numpy as np
@@ -88,6 +89,18 @@ def test_perfect_and_hopeless():
     assert scores.entity_f1(PERFECT, nothing) == 0.0
 
 
+def test_what_is_absent_is_scored_without_a_warning():
+    absent = [["O", "O"]]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(scores.entity_f1(absent, absent)) and scores.char_f1(absent, absent) == 100.0
+
+
+def test_characters_are_scored_with_the_outside_ones_unless_told_otherwise():
+    counts = scores.char_counts([["B-PS", "O"]], [["B-PS", "B-PS"]]).sum(0)
+    assert scores.char_score(counts) == scores.char_score(counts, True) == approx((200 / 3 + 11 * 100) / 13)
+
+
 def test_an_entity_never_crosses_into_the_next_sentence():
     assert scores.entity_f1([["B-PS"], ["I-PS"]], [["B-PS"], ["O"]]) == 100.0
 
@@ -110,7 +123,7 @@ def test_counts_add_up_over_sentences(pair):
 
 
 def test_errors_name_the_sentence():
-    with pytest.raises(ValueError, match="sentence 1: 2 gold tags but 1 predicted tags"):
+    with pytest.raises(ValueError, match="sentence 1: 2 gold tags but 1 predicted tags; "):
         scores.entity_f1([["O"], ["O", "O"]], [["O"], ["O"]])
     with pytest.raises(ValueError, match="1 sentences of gold tags but 2 of predicted"):
         scores.char_f1([["O"]], [["O"], ["O"]])

@@ -20,6 +20,7 @@ import time
 import traceback
 from pathlib import Path
 
+from tests import proof
 from tests.conftest import ROOT
 from tests.fuzz import mutations, targets
 
@@ -34,6 +35,7 @@ def main() -> int:
         "--seed", type=int, default=int(time.time()), help="of the mutations (default: the clock)"
     )
     parser.add_argument("--only", default="", help="only targets whose name contains this")
+    parser.add_argument("--record", action="store_true", help="for README, with `make readme`")
     options = parser.parse_args()
     end, counts, findings = time.time() + 60 * options.minutes, collections.Counter(), {}
     context, child = multiprocessing.get_context("fork"), 0
@@ -56,6 +58,10 @@ def main() -> int:
     print(f"seed {options.seed}: {tried}, {len(findings)} findings")
     for path, message in findings.items():
         print(f"{path}\n    {message}")
+    if options.record:
+        readers = len({target for target, _ in counts})
+        found = {"minutes": options.minutes, "seed": options.seed, "readers": readers}
+        proof.record("fuzz", found | {"inputs": sum(counts.values()), "findings": len(findings)})
     return 1 if findings else 0
 
 

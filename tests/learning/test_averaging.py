@@ -95,6 +95,60 @@ def test_all_averages_come_from_one_trajectory():
     assert close(ema.weights(), slow)
 
 
+STEPWISE = Every(steps=1)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(SWA, STEPWISE, start=0),
+        partial(EMA, 0.7),
+        partial(LAWA, 3, STEPWISE),
+        partial(LAWA, 99, STEPWISE),
+    ],
+)
+def test_an_average_that_is_resumed_goes_on_where_it_stopped(make):
+    """Entries come back in another order, as safetensors sorts them: 10 before 2."""
+    model = nn.Sequential(*(nn.Linear(2, 2) for _ in range(11)))
+
+    def step(number, *averages):
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight.copy_(torch.full_like(weight, float(number**2)))
+        for average in averages:
+            average(model, Moment(number, number / 10, (number - 1) / 10, 30))
+
+    whole, first = make(), make()
+    for number in range(1, 13):
+        step(number, whole, first)
+    resumed = make()
+    resumed.load_state_dict(dict(sorted(first.state_dict().items())))
+    assert equal(resumed.weights(), whole.weights())
+    for number in range(13, 15):
+        step(number, whole, resumed)
+    assert equal(resumed.weights(), whole.weights())
+    assert resumed.state_dict().keys() == whole.state_dict().keys()
+
+
+def test_what_averages_do_unless_told_otherwise():
+    model = nn.Linear(1, 1)
+    swa, ema, lawa = SWA(), EMA(), LAWA()
+    for step in range(1, 41):  # ten steps an epoch
+        nn.init.constant_(model.weight, float(step))
+        for average in (swa, ema, lawa):
+            average(model, Moment(step, step / 10, (step - 1) / 10, 40))
+    assert float(swa.weights()["weight"]) == 25.0, "every epoch from the first: 10, 20, 30, 40"
+    assert float(lawa.weights()["weight"]) == 30.0, "five half epochs: 20, 25, 30, 35, 40"
+    slow = 1.0
+    for step in range(2, 41):
+        slow = 0.999 * slow + 0.001 * step
+    assert float(ema.weights()["weight"]) == pytest.approx(slow, rel=1e-5)
+    only = LAWA(1, STEPWISE)
+    for step in (1, 2):
+        only(model, Moment(step, step / 10, (step - 1) / 10, 2))
+    assert float(only.weights()["weight"]) == 40.0
+
+
 def test_memory_does_not_depend_on_the_length_of_the_run():
     model = nn.Linear(10, 10)
     averages = [SWA(Every(steps=1), start=0), EMA(), LAWA(3, Every(steps=1))]
@@ -152,6 +206,19 @@ def test_snapshots_are_complete_models_in_the_order_of_steps(tmp_path):
     assert not list(tmp_path.glob(".*"))
 
 
+def test_a_snapshot_takes_the_place_of_an_earlier_one_and_of_what_a_kill_left(tmp_path):
+    model = nn.Linear(1, 1, bias=False)
+    model.save_pretrained = partial(_save_linear, model)
+    for left in ("checkpoint-3", ".checkpoint-3.partial"):
+        (tmp_path / left).mkdir()
+        (tmp_path / left / "old").touch()
+    nn.init.constant_(model.weight, 5.0)
+    place = Snapshots(tmp_path).save(model, 3)
+    assert place == tmp_path / "checkpoint-3" and float(read_weights(place)["weight"]) == 5.0
+    assert [path.name for path in place.iterdir()] == ["model.safetensors"]
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint-3"]
+
+
 def test_greedy_soup_keeps_what_helps(tmp_path):
     """Wanted is 3: 2.5 comes first, 2 leads away, 4 brings the mean to 3.25, 9 leads away."""
     model = nn.Linear(1, 1, bias=False)
@@ -165,6 +232,28 @@ def test_greedy_soup_keeps_what_helps(tmp_path):
     assert [path.name for path in chosen] == ["checkpoint-3", "checkpoint-1"]
     assert float(soup["weight"]) == 3.25
     assert model.weight.item() == 7.0
+
+
+def test_a_soup_takes_all_that_score_alike_and_the_second_best(tmp_path):
+    model = nn.Linear(1, 1, bias=False)
+    model.save_pretrained = partial(_save_linear, model)
+    snapshots = Snapshots(tmp_path)
+    for step, value in enumerate([2.0, 4.5, 9.0]):
+        nn.init.constant_(model.weight, value)
+        snapshots.save(model, step)
+    soup, chosen = greedy_soup(snapshots.folders(), model, lambda m: 1.0)
+    assert len(chosen) == 3 and float(soup["weight"]) == pytest.approx(15.5 / 3)
+    soup, chosen = greedy_soup(snapshots.folders(), model, lambda m: -abs(m.weight.item() - 3.0))
+    assert len(chosen) == 2 and float(soup["weight"]) == 3.25
+
+
+def test_weights_that_are_shared_are_known_by_both_names():
+    model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False))
+    model[1].weight = model[0].weight
+    before = model[0].weight.detach().clone()
+    with applied(model, {"1.weight": torch.full((2, 2), 7.0)}):
+        assert torch.equal(model[0].weight, torch.full((2, 2), 7.0))
+    assert torch.equal(model[0].weight, before)
 
 
 def _save_linear(model, folder):

@@ -208,6 +208,9 @@ def test_a_stratified_split_is_told_from_a_random_one():
     assert 0.35 < np.mean(random_p) < 0.65
     with pytest.raises(ValueError, match="says nothing"):
         stratification_test([0] * 6, n_rows=10, labels=np.zeros((50, 6)))
+    for column, counts in ((0, [0, 5]), (1, [10, 5])):  # one class is never positive, or always
+        with pytest.raises(ValueError, match="says nothing"):
+            stratification_test(counts, n_rows=10, labels=np.array([[column, 0], [column, 1]] * 20))
 
 
 def test_the_distance_of_a_split_by_hand():
@@ -356,3 +359,77 @@ def test_noise_is_averaged_away_and_a_limit_ends_it():
     assert 1.2 < (after_forty - after_one) / 6 < 2.7
     board, labels = defended(limit=4)
     assert len(attack(board, labels=labels, submissions=50)) == 4
+
+
+def test_a_random_split_has_the_beta_binomial_between_its_outer_thousandths():
+    from scipy.stats import betabinom
+
+    prior = betabinom(100, 30.5, 270.5)
+    got = split_prior(30, total=300, n_rows=100, stratified=False)
+    assert list(got) == list(range(int(prior.ppf(1e-4)), int(prior.ppf(1 - 1e-4)) + 1))
+    assert list(got.values()) == pytest.approx([prior.pmf(k) for k in got])
+
+
+def test_what_explains_a_joint_probe_is_weighed_by_the_priors():
+    priors = [{10: 1.0, 11: 3.0, 30: 9.0}, {10: 2.0, 11: 1.0}]
+    score = round(float(exact_score(10, 100, 2) + exact_score(11, 100, 2)), 5)
+    frame = joint_counts(score, priors=priors, n_rows=100, n_classes=2, decimals=5)
+    assert frame[[0, 1]].to_numpy().tolist() == [[11, 10], [10, 11]], "the likelier first"
+    assert frame["probability"].tolist() == pytest.approx([6 / 7, 1 / 7]) and frame.index.tolist() == [0, 1]
+
+
+def test_a_probe_says_ones_for_its_classes_alone_and_leaves_its_name():
+    board = planted(np.random.default_rng(1))
+    seen = []
+    plain = board.submit
+    board.submit = lambda predicted, name: seen.append(predicted) or plain(predicted, name)
+    score = probe(board, [0, 2])
+    assert np.array_equal(seen[0], np.tile([1, 0, 1, 0], (1200, 1)))
+    assert board.history[0][:2] == ("probe [0, 2]", score)
+
+
+def test_a_sheet_with_scores_at_both_ends_is_read_and_one_without_classes_is_not_written(tmp_path):
+    (tmp_path / "s.csv").write_text("class,score\n1,0\n02,1.0\n")
+    assert read_scores(tmp_path / "s.csv") == {"1": 0.0, "02": 1.0}, "names stay text"
+    (tmp_path / "s.csv").write_text("class,score\na,-0.1\nb,0.5\nc,many\n")
+    with pytest.raises(ValueError, match=r"for every probe; check a, c$"):
+        read_scores(tmp_path / "s.csv")
+    (tmp_path / "s.csv").write_text("klass,skore\na,1\n")
+    with pytest.raises(ValueError, match="no column class, score; keep the header"):
+        read_scores(tmp_path / "s.csv")
+    (tmp_path / "ids.csv").write_text("id\nx\n")
+    with pytest.raises(ValueError, match="then one column per class"):
+        write_probes(tmp_path / "ids.csv", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    (tmp_path / "sample.csv").write_text("id,a,b\nx,1,0\n")
+    paths = write_probes(tmp_path / "sample.csv", tmp_path / "out")
+    assert [path.name for path in paths] == ["probe_00.csv", "probe_01.csv"]
+    assert paths[1].read_text() == "id,a,b\nx,0,1\n"
+    assert (
+        tmp_path / "out" / "scores.csv"
+    ).read_text() == "file,class,score\nprobe_00.csv,a,\nprobe_01.csv,b,\n"
+
+
+def test_a_table_of_what_was_recovered():
+    frame = recover({"fud": 0.01258, "none": 0.0}, n_rows=1147, n_classes=10, decimals=5)
+    assert frame.columns.tolist() == ["class", "score", "fewest", "most", "candidates", "rate"]
+    assert frame.iloc[0].tolist() == ["fud", 0.01258, 77, 77, 1, pytest.approx(77 / 1147)]
+    assert frame.iloc[1].tolist() == ["none", 0.0, 0, 0, 1, 0.0]
+
+
+def test_bits_of_unequal_scores_by_hand():
+    prior = {0: 1.0, 10: 2.0, 20: 1.0}
+    assert probe_bits([prior], n_rows=100, n_classes=1, decimals=5) == pytest.approx(1.5)
+    assert probe_bits([prior, {0: 1.0}], n_rows=100, n_classes=2, decimals=5) == pytest.approx(1.5)
+    coarse = probe_bits([prior], n_rows=100, n_classes=1, decimals=0)  # 0, .18 and .33 all print 0
+    assert coarse == pytest.approx(0.0)
+
+
+def test_an_attack_asks_the_frequent_classes_first_and_again_where_there_is_noise():
+    board, labels = defended(noise=1e-4)
+    attack(board, labels=labels, submissions=8)
+    order = np.argsort(-labels.sum(axis=0), kind="stable").tolist()
+    assert [name for name, _, _ in board.history] == [f"probe [{c}]" for c in (*order, *order[:2])]
+    ladder, labels = defended(ladder=0.01)
+    attack(ladder, labels=labels, submissions=8)
+    assert [name for name, _, _ in ladder.history] == [f"probe {order[: k + 1]}" for k in range(6)]

@@ -150,6 +150,11 @@ def test_match_rate_keeps_a_rare_class_alive():
     assert (p >= match_rate_threshold(p, 0.5 / 764)).sum() == 1, "halfway, the larger share"
 
 
+def test_halfway_is_halfway_although_29_hundredths_of_100_rows_are_28_point_9():
+    p = np.array([0.9] * 27 + [0.5] * 4 + [0.1] * 69)
+    assert 0.29 * 100 < 29 and match_rate_threshold(p, 0.29) == 0.5, "27 rows or 31: the larger share"
+
+
 @pytest.mark.parametrize("rate", [-0.1, 1.1, float("nan")])
 def test_match_rate_refuses_what_is_no_share(rate):
     with pytest.raises(ValueError, match="between 0 and 1"):
@@ -192,8 +197,14 @@ def test_expected_f1_with_hard_probabilities_is_the_f1_optimum():
     y, p = rng.integers(0, 2, 200), rng.random(200)
     assert expected_f1_threshold(p, y.astype(float)) == pytest.approx(best_f1_threshold(y, p), abs=1e-12)
     assert expected_f1_threshold([0.2, 0.3], [0.0, 0.0]) == (pytest.approx(0.3), 0.0)
-    with pytest.raises(ValueError, match="between 0 and 1"):
-        expected_f1_threshold([0.2, 0.3], [0.2, 1.3])
+    for outside in ([0.2, 1.3], [-0.1, 0.5]):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            expected_f1_threshold([0.2, 0.3], outside)
+
+
+def test_expected_f1_cuts_between_scores_and_never_inside_a_tie():
+    # Two predictions would be worth 3.4 / 3.7, but nothing tells the second row from the third.
+    assert expected_f1_threshold([0.9, 0.5, 0.5], [0.9, 0.8, 0.0]) == pytest.approx((0.5, 3.4 / 4.7))
 
 
 @settings(max_examples=8, deadline=None)
@@ -204,6 +215,17 @@ def test_legacy_grid_equals_one_sklearn_call_per_point(case):
     threshold, f1 = legacy_grid_threshold(y, p)
     assert f1 == pytest.approx(max(scores), abs=1e-12)
     assert threshold == LEGACY_GRID[int(np.argmax(scores))]
+
+
+def test_the_legacy_grid_has_100_points():
+    assert LEGACY_GRID.tolist() == pytest.approx([i / 99 for i in range(100)], abs=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_nothing_is_predicted_in_any_type_of_scores(dtype):
+    p = np.array([0.1, 0.7], dtype=dtype)
+    for threshold in (best_f1_threshold([0, 0], p)[0], match_rate_threshold(p, 0.0)):
+        assert not (p >= threshold).any() and threshold == np.nextafter(p[1], dtype(1))
 
 
 def test_the_exact_sweep_never_loses_to_the_grid():
@@ -222,6 +244,12 @@ def test_legacy_brent_silences_a_rare_class():
     assert (p >= match_rate_threshold(p, 28 / 764)).sum() == 28
 
 
+def test_legacy_brent_finds_the_rate_of_scores_that_fill_the_scale():
+    p = np.linspace(0.0, 1.0, 10_001)
+    for rate in (0.3, 0.8):
+        assert legacy_brent_threshold(p, rate) == pytest.approx(1 - rate, abs=1e-3)
+
+
 def test_all_cutoffs_are_scikit_learns_curve():
     from sklearn.metrics import precision_recall_curve
 
@@ -232,6 +260,9 @@ def test_all_cutoffs_are_scikit_learns_curve():
     assert frame["threshold"].to_numpy() == pytest.approx(cuts)
     assert frame["precision"].to_numpy() == pytest.approx(precision[:-1])
     assert frame["recall"].to_numpy() == pytest.approx(recall[:-1])
+    assert frame.columns.tolist() == ["threshold", "true_positives", "predicted", "precision", "recall", "F1"]
+    assert frame["predicted"].tolist() == [(p >= cut).sum() for cut in cuts]
+    assert frame["true_positives"].tolist() == [(y & (p >= cut)).sum() for cut in cuts]
     best = thresholds.best_f1_threshold(y, p)
     assert frame.loc[frame["F1"].idxmax(), "F1"] == pytest.approx(best[1])
 
@@ -241,8 +272,13 @@ def test_certain_recall_by_hand():
     assert thresholds.certain_recall_threshold([1] * 13, range(13), recall=0.8) == -np.inf
     assert thresholds.certain_recall_threshold([1] * 14 + [0], [*range(14), 99], recall=0.8) == 0.0
     assert thresholds.certain_recall_threshold([0, 0], [0.1, 0.2], recall=0.8) == -np.inf
-    with pytest.raises(ValueError, match="recall and confidence"):
-        thresholds.certain_recall_threshold([1], [0.5], recall=1.0)
+    for shares in (
+        {"recall": 1.0},
+        {"recall": 0.0},
+        *({"recall": 0.5, "confidence": c} for c in (0.0, 1.0, 1.5)),
+    ):
+        with pytest.raises(ValueError, match="recall and confidence"):
+            thresholds.certain_recall_threshold([1], [0.5], **shares)
 
 
 def test_certain_recall_is_kept_as_often_as_promised():

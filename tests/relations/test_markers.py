@@ -1,15 +1,20 @@
 """Marking is undone exactly, starts point at the markers, and no length limit loses them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from helpers.relations.markers import (
+    CODES,
+    ENGLISH,
     FIRST_MATCH,
     KOREAN,
     SCHEMES,
     TYPES,
+    entity_types,
     is_one_token,
     legacy_first_match,
     mark,
@@ -268,8 +273,141 @@ def test_other_types_are_written_as_they_are_called(tokenizer):
     assert scheme_parts("typed-punct").pieces(types)[4:] == ["약물", "GENE", "사람"]
 
 
-def test_type_words_are_distinct():
-    assert len(set(KOREAN.values())) == len(TYPES)
+def test_every_type_has_its_word():
+    assert dict(KOREAN) == {
+        "PER": "사람", "ORG": "단체", "LOC": "장소", "DAT": "날짜", "NOH": "수량", "POH": "기타",
+    }  # fmt: skip
+    english = ("person", "organization", "location", "date", "number", "other")
+    assert dict(ENGLISH) == dict(zip(TYPES, english, strict=True)) and dict(CODES) == {t: t for t in TYPES}
+    rows = [labelled(SENTENCE, "세종", "조선")]
+    assert entity_types(rows, rows) == {"PER", "LOC"}
+
+
+@pytest.mark.parametrize(
+    ("scheme", "want"),
+    [
+        ("none", []),
+        ("entity-mask", ["[SUBJ-LOC]", "[SUBJ-PER]", "[OBJ-LOC]", "[OBJ-PER]"]),
+        ("marker", ["[SUBJ]", "[/SUBJ]", "[OBJ]", "[/OBJ]"]),
+        ("marker-punct", ["@", "#"]),
+        (
+            "typed",
+            [f"[{part}-{kind}]" for part in ("SUBJ", "/SUBJ", "OBJ", "/OBJ") for kind in ("LOC", "PER")],
+        ),
+        ("typed-punct", ["@", "*", "#", "^", "장소", "사람"]),
+        ("typed-punct-en", ["@", "*", "#", "^", "location", "person"]),
+        ("typed-punct-question", ["@", "*", "#", "^", "장소", "사람"]),
+        ("prefix", ["@", "*", "#", "^", "장소", "사람"]),
+        ("legacy-prefix", []),
+        (FIRST_MATCH, ["@", "*", "#", "^", "장소", "사람"]),
+    ],
+)
+def test_the_pieces_of_each_scheme(scheme, want):
+    assert scheme_parts(scheme).pieces(["LOC", "PER", "PER"]) == want
+
+
+@pytest.mark.parametrize(
+    ("scheme", "subject", "object", "edits"),
+    [
+        ("none", "세종", "조선", 0),
+        ("entity-mask", "[SUBJ-PER]", "[OBJ-LOC]", 2),
+        ("marker-punct", "@세종@", "#조선#", 4),
+        ("typed-punct-question", "@*사람*세종@", "#^장소^조선#", 5),
+        ("prefix", "세종", "조선", 2),
+    ],
+)
+def test_ranges_hold_the_entities_with_their_marks_in_either_order(scheme, subject, object, edits):
+    got = marked(scheme)
+    assert (got.text[slice(*got.subject)], got.text[slice(*got.object)]) == (subject, object)
+    assert len(got.edits) == edits
+    turned = marked(scheme, "조선의 왕 세종", (6, 8), (0, 2))
+    assert (turned.text[slice(*turned.subject)], turned.text[slice(*turned.object)]) == (subject, object)
+    if not scheme_parts(scheme).prefix[0]:
+        assert (turned.subject_start, turned.object_start) == (turned.subject[0], turned.object[0])
+    else:
+        assert turned.text[turned.object_start :].startswith("#^장소^조선# 조선의")
+
+
+@pytest.mark.parametrize(
+    ("word", "particle"),
+    [
+        ("가", "와"),
+        ("각", "과"),
+        ("개", "와"),
+        ("힣", "과"),
+        ("히", "와"),
+        ("\ud7a4", "와"),
+        ("\uabff", "와"),
+        ("A", "와"),
+    ],
+)
+def test_the_particle_follows_the_last_sound(word, particle):
+    text = marked("typed-punct-question", f"{word} 조선", (0, 1), (2, 4)).text
+    assert text.endswith(f" {word}{particle} 조선의 관계는 무엇인가?")
+
+
+def test_a_start_is_the_first_token_that_ends_after_it():
+    offsets = np.array([[0, 0], [0, 2], [2, 4], [4, 4], [5, 6], [6, 6]])
+
+    def tokens(subject, object):
+        return start_tokens(replace(marked("none"), subject_start=subject, object_start=object), offsets)
+
+    assert tokens(0, 1) == (1, 1) and tokens(2, 4) == (2, 4) and tokens(5, 9) == (4, 4)
+
+
+def test_markers_of_brackets_are_special_and_words_are_whole():
+    tok = train_tokenizer("wordpiece", [SENTENCE] * 4, size=60)
+    assert register_markers(tok, "marker") == 4
+    assert register_markers(tok, "typed-punct", types=["PER"]) == 5
+    added = {str(one): one for one in tok.added_tokens_decoder.values()}
+    assert all(added[piece].special for piece in ("[SUBJ]", "[/SUBJ]", "[OBJ]", "[/OBJ]"))
+    assert not added["사람"].special and not added["@"].special
+    assert added["사람"].single_word and not added["@"].single_word
+    assert not any(added[piece].normalized for piece in ("[SUBJ]", "사람", "@"))
+    assert not is_one_token(tok, "∧") and is_one_token(tok, "사람")
+
+
+@pytest.mark.parametrize(
+    ("length", "want"),
+    [
+        (2, "@#"),
+        (5, "@세종@#"),
+        (8, "@세종@#조선#"),
+        (9, "가@세종@#조선#"),
+        (15, "가가@세종@나나나나#조선#다"),
+    ],
+)
+def test_what_a_window_gives_up_first(length, want):
+    """The starts stay, then marks and entities, then what is nearest; of equals the earlier."""
+    text = "가" * 40 + "세종" + "나" * 40 + "조선" + "다" * 40
+    got = marked("marker-punct", text, (40, 42), (82, 84))
+    (encoded,) = encode_with_offsets(CHARACTERS, [got.text], special_tokens=False)
+    kept = window(got, encoded, length=length)
+    assert "".join(got.text[slice(*encoded.offsets[i])] for i in kept) == want
+    everything = len(encoded.input_ids)
+    assert window(got, encoded, length=everything).tolist() == list(range(everything))
+
+
+def test_a_question_stays_in_the_window_with_the_marks():
+    text = "세종은 " + "가" * 60 + " 조선"
+    got = marked("typed-punct-question", text, (0, 2), (65, 67))
+    (encoded,) = encode_with_offsets(CHARACTERS, [got.text], special_tokens=False)
+    kept = window(got, encoded, length=40)
+    assert "".join(got.text[slice(*encoded.offsets[i])] for i in kept).endswith("조선의관계는무엇인가?")
+
+
+def test_the_legacy_search_marks_words_that_touch():
+    row = labelled("세종-조선", "세종", "-")
+    assert mark_row(row, scheme=FIRST_MATCH).text == "@*사람*세종@#^장소^-#조선"
+
+
+def test_what_the_legacy_search_leaves_out_has_the_range_of_the_first_character():
+    neither = mark_row(labelled("세종은 조선의 왕", "세종", "조선"), scheme=FIRST_MATCH)
+    assert (neither.subject, neither.object, neither.edits) == ((0, 1), (0, 1), ())
+    object_only = mark_row(labelled("세종은 큰 조선 사람", "세종", "조선"), scheme=FIRST_MATCH)
+    assert object_only.subject == (0, 1) and object_only.text[slice(*object_only.object)] == "#^장소^조선#"
+    subject_only = mark_row(labelled("그 왕 세종 그는 조선의", "세종", "조선"), scheme=FIRST_MATCH)
+    assert subject_only.object == (0, 1) and subject_only.text[slice(*subject_only.subject)] == "@*사람*세종@"
 
 
 @pytest.mark.real

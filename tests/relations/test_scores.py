@@ -122,7 +122,9 @@ def test_auprc_ignores_the_order_of_rows_and_any_increasing_map():
     [
         ([0, 1], [0], "gold has 2 rows but pred has 1"),
         ([-1], [0], "ids from 0 on"),
-        (["per:title"], [0], "label ids"),
+        ([0, 1], [1, -1], "^pred must hold ids from 0 on, got -1"),
+        (["per:title"], [0], "^gold must be a list of label ids"),
+        ([0], [[0]], r"^pred must be a list of label ids, got int64 of shape \(1, 1\)"),
         ([], [], "label ids"),
     ],
 )
@@ -137,4 +139,6 @@ def test_bad_probabilities_are_refused():
     with pytest.raises(ValueError, match="a row per gold label"):
         auprc([0, 1], np.zeros((3, 30)))
     with pytest.raises(ValueError, match="NaN"):
-        auprc([0], np.full((1, 30), np.nan))
+        auprc([0], np.where(np.arange(30) == 3, np.nan, 0.5)[None])
+    with pytest.raises(ValueError, match=r"^gold must hold ids from 0 on"):
+        auprc([-1, 1], np.zeros((2, 30)))

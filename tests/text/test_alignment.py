@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from helpers.text.alignment import compatibility_jamo, encode_with_offsets, spread, token_of_char
+from helpers.text.alignment import _trimmed, compatibility_jamo, encode_with_offsets, spread, token_of_char
 from helpers.text.tokenizers import KINDS, train_tokenizer
 
 TEXTS = [
@@ -113,6 +113,20 @@ def test_the_space_put_before_a_text_does_not_claim_its_first_letter():
     assert offsets.tolist() == [[0, 0], [0, 1]]
 
 
+def test_a_mark_that_stands_in_the_text_keeps_its_place():
+    ((ids, offsets),) = encode_with_offsets(tokenizer("character"), ["가▁나"], special_tokens=False)
+    assert tokenizer("character").convert_ids_to_tokens(ids)[-2:] == ["▁", "나"]
+    assert offsets[-2:].tolist() == [[1, 2], [2, 3]]
+
+
+def test_spaces_are_cut_off_both_ends_of_a_range():
+    text = "  가나다  라 "
+    whole = _trimmed(np.array([[0, 7], [2, 7], [0, 5], [5, 7], [7, 9], [7, 8], [3, 3]]), text)
+    assert whole.tolist() == [[2, 5], [2, 5], [2, 5], [7, 7], [7, 8], [7, 8], [3, 3]]
+    assert _trimmed(np.array([[2, 6]]), text).tolist() == [[2, 5]], "at the end alone"
+    assert _trimmed(np.array([[1, 5]]), text).tolist() == [[2, 5]], "at the beginning alone"
+
+
 def test_max_length_counts_special_tokens():
     ((ids, offsets),) = encode_with_offsets(tokenizer("character"), ["가나다라마바사"], max_length=5)
     assert len(ids) == len(offsets) == 5
@@ -172,3 +186,4 @@ def test_characters_without_a_token_get_zero_unless_told_otherwise():
     values, offsets = np.array([[2.0], [3.0]]), np.array([[0, 1], [2, 3]])
     assert spread(values, offsets, length=4).ravel().tolist() == [2.0, 0.0, 3.0, 0.0]
     assert spread(values, offsets, length=4, fill=-1.0).ravel().tolist() == [2.0, -1.0, 3.0, -1.0]
+    assert spread(np.array([2, 3]), offsets, length=4, fill=-1.0).dtype.kind == "i", "the values' own type"
