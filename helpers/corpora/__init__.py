@@ -253,7 +253,17 @@ def _built(rows: list[dict], features: dict, *, note: str) -> "Dataset":
     if "tokens" in columns:  # one a character, in every row that was checked
         columns["tokens"] = _characters(columns["sentence"])
     table = pa.table(columns, schema=typed.arrow_schema)
-    return Dataset(table, info=DatasetInfo(description=note, features=typed))
+    info = DatasetInfo(description=note, features=typed)
+    return Dataset(table, info=info, fingerprint=_fingerprint(table, note))
+
+
+def _fingerprint(table: "pa.Table", note: str) -> str:
+    """Hash the content of a table, by which `Dataset.map` knows its results; datasets pickles it first."""
+    from datasets.fingerprint import Hasher
+
+    parts = [note.encode(), table.schema.to_string(show_schema_metadata=True).encode()]
+    arrays = (chunk for column in table.columns for chunk in column.chunks)
+    return Hasher.hash_bytes([*parts, *(memoryview(b) for a in arrays for b in a.buffers() if b)])
 
 
 def _characters(sentences: list[str]) -> "pa.ListArray":

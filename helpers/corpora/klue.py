@@ -36,7 +36,8 @@ def entities(rows: Sequence[Mapping], name: str, schema: Schema, *, split: str) 
     known, checked = _Tags(schema.labels), []
     for number, row in enumerate(rows, 1):
         try:
-            checked.append(_entity_sentence(row, known, default_guid=f"{split}-{number - 1:05d}"))
+            guid = row.get("guid") or f"{split}-{number - 1:05d}"
+            checked.append(_entity_sentence(row, known, id_of({"guid": guid}, ("guid",), "")))
         except ValueError as error:
             raise ValueError(f"{name}, {_place(row, number, error)}") from None
     check_unique((row["guid"] for row in checked), name, field="guid")
@@ -95,16 +96,20 @@ def _sentence(lines: list[str], line: int, path: Path, known: "_TagOf") -> dict:
             f"{path}, line {line + at} ({guid}): expected one character, a tab and a tag, "
             f"got {shown(lines[at])}"
         ) from None
-    return {"guid": guid, "tokens": [row[0] for row in rows], "ner_tags": tags, "line": line + comments}
+    tokens = list(map(known.characters.__getitem__, rows))
+    return {"guid": guid, "tokens": tokens, "ner_tags": tags, "line": line + comments}
 
 
 class _TagOf(dict):
     """The tags of well-formed rows: of a million rows some thousand differ, and each is checked once."""
 
+    def __init__(self) -> None:
+        self.characters: dict[str, str] = {}  # of the rows that have been looked up
+
     def __missing__(self, row: str) -> str:
         if row[1:2] != "\t" or "\t" in row[2:]:
             raise KeyError(row)
-        self[row] = row[2:]
+        self[row], self.characters[row] = row[2:], row[0]
         return self[row]
 
 
@@ -179,10 +184,12 @@ class _Tags:
         self.moves = begin | {(f"{old}-{kind}", f"I-{kind}") for kind in types for old in "BI"}
 
     def numbered(self, tags: Sequence[str], where: str) -> list[int]:
-        """Return the ids of a sentence's tags; refuse the first tag that is unknown, or misplaced."""
+        """Return the ids of a sentence's tags; refuse the first tag that is unknown, misplaced or no text."""
         if not self.moves.issuperset(zip(("O", *tags), tags, strict=False)):
             moves = enumerate(zip(("O", *tags), tags, strict=False))
             at, (previous, tag) = next((at, move) for at, move in moves if move not in self.moves)
+            if type(tag) is not str:
+                raise TypeError(tag)
             raise _TagError(where, at, self._problem(tag, previous))
         return list(map(self.ids.__getitem__, tags))
 
@@ -198,9 +205,8 @@ class _TagError(ValueError):
     """Raised with the end of the row's place, a position in it, and what is wrong there."""
 
 
-def _entity_sentence(row: Mapping, known: _Tags, *, default_guid: str) -> dict:
+def _entity_sentence(row: Mapping, known: _Tags, guid: str) -> dict:
     """Return a checked row; an error begins with what comes after the number of the row."""
-    guid = id_of({"guid": row.get("guid") or default_guid}, ("guid",), "")
     where = f" ({guid})"
     tokens, tags = row.get("tokens"), row.get("ner_tags")
     if type(tokens) is not list or type(tags) is not list:
@@ -208,7 +214,7 @@ def _entity_sentence(row: Mapping, known: _Tags, *, default_guid: str) -> dict:
     if not tokens or len(tokens) != len(tags):
         raise ValueError(f"{where}: {len(tokens)} characters but {len(tags)} tags; expected one tag each")
     try:
-        sentence, _ = "".join(tokens), "".join(set(tags))
+        sentence, numbers = "".join(tokens), known.numbered(tags, where)
     except TypeError:
         other = next(value for value in (*tokens, *tags) if type(value) is not str)
         raise ValueError(f"{where}: characters and tags are texts, got {shown(other)}") from None
@@ -221,7 +227,7 @@ def _entity_sentence(row: Mapping, known: _Tags, *, default_guid: str) -> dict:
         "guid": guid,
         "sentence": sentence,
         "tokens": tokens,
-        "ner_tags": known.numbered(tags, where),
+        "ner_tags": numbers,
     }
 
 

@@ -104,8 +104,11 @@ class _Run:
             raise ValueError("the model has no trainable parameters: unfreeze a head or an adapter")
         if self.config.recompute:
             model.gradient_checkpointing_enable({"use_reentrant": False})
-        self.optimizer = _optimizer(self.trained, self.config, accelerator.device)
-        self.wrapped, self.optimizer = accelerator.prepare(model, self.optimizer)
+        self.wrapped, prepared = accelerator.prepare(
+            model, _optimizer(self.trained, self.config, accelerator.device)
+        )
+        # Only fp16 needs the wrapper, which looks for packages on the disk in every step: 2 ms.
+        self.optimizer = prepared.optimizer if accelerator.scaler is None else prepared
         self.folder: Path | None = None
         self.resumed_from = 0
         self.loss = math.nan  # of the last step

@@ -77,15 +77,26 @@ def _steps(gold: np.ndarray, probs: np.ndarray) -> Iterator[tuple[np.ndarray, ..
     Each is (tp, ranked, tp_before, ranked_before): hits and rows at scores >= s, and at scores > s.
     """
     # Scores of a class side by side: columns of a wide array are read across the whole of it, once a class.
-    for c, scores in enumerate(np.ascontiguousarray(probs.T)):
-        ranked, hits = np.sort(scores), np.sort(scores[gold == c])
-        at = np.unique(hits)[::-1]
-        yield (
-            len(hits) - np.searchsorted(hits, at),
-            len(ranked) - np.searchsorted(ranked, at),
-            len(hits) - np.searchsorted(hits, at, side="right"),
-            len(ranked) - np.searchsorted(ranked, at, side="right"),
-        )
+    for c, scores in enumerate(np.ascontiguousarray(probs.T, dtype=np.float64)):
+        at, repeats = np.unique(scores[gold == c], return_counts=True)
+        ranked = (
+            _sorted(scores[scores >= at[0]]) if at.size else at
+        )  # what is below the last hit moves nothing
+        tp = repeats[::-1].cumsum()
+        below, up_to = (np.searchsorted(ranked, at, side=side)[::-1] for side in ("left", "right"))
+        yield tp, len(ranked) - below, tp - repeats[::-1], len(ranked) - up_to
+
+
+def _sorted(scores: np.ndarray) -> np.ndarray:
+    """Sort float64 scores (n,): roughly by sixteen bits of each, which numpy does by counting, then exactly.
+
+    One np.sort takes half as long by numpy's AVX2 code, but twice as long by its AVX-512 code on AMD's Zen 4.
+    """
+    bits = scores.view(np.int64)  # ordered as the scores are where none is negative
+    low = bits.min()
+    spare = max(0, (int(bits.max()) - int(low)).bit_length() - 16)
+    nearly = scores[np.argsort(((bits - low) >> spare).astype(np.uint16), kind="stable")]
+    return np.sort(nearly, kind="stable")
 
 
 def _area(steps: tuple[np.ndarray, ...]) -> float:

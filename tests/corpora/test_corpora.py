@@ -196,3 +196,14 @@ class TestRealFiles:
         assert len(train) + len(dev) == 123 + 865 + 3491
         assert splits.leak_report(train, dev)["shared"].tolist() == [0]
         assert sources.place(sources.DOCUMENTS, real_data).name == "corpus"
+
+
+def test_a_fingerprint_tells_contents_apart():
+    """`Dataset.map` finds its cached results by it."""
+    asked = [{"rows": 20}, {"rows": 20}, {"rows": 21}, {"rows": 20, "seed": 1}]
+    same, again, *others = [corpora.load_entities("sample", "dev", **how)._fingerprint for how in asked]
+    assert same == again and len({same, *others}) == 3
+    one = [{"id": "a", "title": "", "text": "가"}, {"id": "b", "title": "", "text": "나"}]
+    built = [corpora._dataset(rows, "documents", (), rows=None, seed=0, note=note)._fingerprint
+             for rows, note in ((one, ""), (one, "divided"), (one[::-1], ""))]  # fmt: skip
+    assert len(set(built)) == 3

@@ -86,6 +86,7 @@ def test_relations_name_file_and_row_within_a_screen(tmp_path, text, match):
     ("changes", "match"),
     [
         ({"tokens": [1], "ner_tags": ["O"]}, "characters and tags are texts, got 1"),
+        ({"tokens": ["가"], "ner_tags": [3]}, "characters and tags are texts, got 3"),
         ({"tokens": ["가"], "ner_tags": [["O"]]}, r"characters and tags are texts, got \['O'\]"),
         ({"tokens": ["가"], "ner_tags": 7}, "ner_tags: expected a list, got 7"),
         ({"tokens": ["가" * 100_000], "ner_tags": ["O"]}, "is not one character"),

@@ -118,6 +118,23 @@ def test_auprc_ignores_the_order_of_rows_and_any_increasing_map():
 
 
 @pytest.mark.parametrize(
+    "scores",
+    [
+        lambda rng: rng.dirichlet(
+            np.full(5, 0.1), size=3000
+        ),  # over sixty orders of magnitude, with ties at 0
+        lambda rng: rng.normal(size=(3000, 5)) * 10.0 ** rng.integers(-300, 300, (3000, 5)),
+        lambda rng: rng.random((3000, 5)).astype(np.float32),
+    ],
+    ids=["probabilities", "either sign", "single precision"],
+)
+def test_auprc_of_many_rows_is_scikit_learns(scores):
+    rng = np.random.default_rng(2)
+    gold, given = rng.integers(0, 5, 3000), scores(rng)
+    assert class_auprc(gold, given) == approx(sklearn_areas(gold, given), abs=1e-9)
+
+
+@pytest.mark.parametrize(
     ("gold", "pred", "message"),
     [
         ([0, 1], [0], "gold has 2 rows but pred has 1"),
