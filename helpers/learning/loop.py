@@ -222,7 +222,8 @@ class _Run:
         rate = self.plan.learning_rate(step)
         for group in self.optimizer.param_groups:
             group["lr"] = rate * group["share"]
-        self.optimizer.train()  # of AdamW: nothing; a schedule-free one takes gradients elsewhere
+        if self.config.schedule == SCHEDULE_FREE:  # takes gradients elsewhere than where it is evaluated
+            self.optimizer.train()
         loss = torch.zeros((), device=self.accelerator.device)
         for micro, batch in enumerate(batches):
             last = micro == len(batches) - 1
@@ -236,7 +237,8 @@ class _Run:
         if not math.isfinite(loss) or not (math.isfinite(norm) or self.accelerator.scaler is not None):
             raise FloatingPointError(self._not_finite(step, rate, loss, norm))
         self.optimizer.step()
-        self.optimizer.eval()
+        if self.config.schedule == SCHEDULE_FREE:
+            self.optimizer.eval()
         self.optimizer.zero_grad()
         return loss, targets
 
