@@ -19,22 +19,25 @@ class ScheduleFree(torch.optim.Optimizer):
 
     def __init__(self, groups: list[dict], *, lr: float):
         super().__init__(groups, {"lr": lr, "weight_decay": 0.0})
+        self._x: dict[Tensor, Tensor] = {}  # allocated once; no part of the state, parameters hold it
 
     @torch.no_grad()
     def train(self) -> None:
         for p in self._parameters():
             state = self.state[p]
+            if p not in self._x:
+                self._x[p] = torch.empty_like(p)
             if not state:
                 # steps and the sum of their weights; torch loads no other entry in its own precision
                 state["step"] = torch.zeros(2, dtype=torch.float64)
                 state["z"], state["exp_avg_sq"] = p.clone(), torch.zeros_like(p)
-            state["x"] = p.clone()
+            self._x[p].copy_(p)
             p.lerp_(state["z"], 1 - BETAS[0])
 
     @torch.no_grad()
     def eval(self) -> None:
         for p in self._parameters():
-            p.copy_(self.state[p].pop("x"))
+            p.copy_(self._x[p])
 
     @torch.no_grad()
     def step(self, closure: None = None) -> None:
@@ -47,10 +50,11 @@ class ScheduleFree(torch.optim.Optimizer):
         state = self.state[y]
         state["step"] += torch.tensor([1.0, lr**2], dtype=torch.float64)
         steps, weights = state["step"].tolist()
-        square = state["exp_avg_sq"].lerp_(gradient.square(), 1 - BETAS[1])
-        move = gradient / (square / (1 - BETAS[1] ** steps)).sqrt_().add_(EPS)
-        state["z"].sub_(move.add_(y, alpha=decay), alpha=lr)
-        state["x"].lerp_(state["z"], lr**2 / weights)
+        square = state["exp_avg_sq"].mul_(BETAS[1]).addcmul_(gradient, gradient, value=1 - BETAS[1])
+        bias = (1 - BETAS[1] ** steps) ** 0.5
+        move = gradient.div_(square.sqrt().div_(bias).add_(EPS))  # the gradient is not needed any more
+        state["z"].sub_(move.add_(y, alpha=decay) if decay else move, alpha=lr)
+        self._x[y].lerp_(state["z"], lr**2 / weights)
 
     def _parameters(self) -> list[Tensor]:
         return [p for group in self.param_groups for p in group["params"]]
