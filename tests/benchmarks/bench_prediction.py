@@ -36,8 +36,8 @@ def cases() -> list[Race | Limit]:
             targets={"pipeline": 3.0},
             repeats=3,
             explanation=(
-                "Ours sorts by length, pads little, and computes the last layer only at the first token, as "
-                "the head does: much of two layers, little of twelve. The pipeline reads posts one by one."
+                "Ours sorts by length, pads little, and asks the last layer for the first token alone, which "
+                "the head reads: much of two layers, little of twelve. The pipeline reads posts one by one."
             ),
         ),
         Race(

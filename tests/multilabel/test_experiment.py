@@ -5,10 +5,12 @@ import pytest
 from scipy.special import expit
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression
+from transformers import BatchEncoding
 
 from helpers.learning import encoders, heads
 from helpers.multilabel import experiment
 from helpers.multilabel.experiment import Network, NGrams
+from helpers.text import tokenizers
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,28 @@ def test_training_begins_at_the_base_rates():
     net = heads.classifier(body, "abc", task="multilabel")
     experiment.start_at_base_rates(net, labels)
     assert expit(net.head[-1].bias.detach().numpy()) == pytest.approx(labels.mean(axis=0), abs=0.005)
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "unigram", "morpheme"])
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_posts_have_the_ids_that_the_tokenizer_gives(kind, side):
+    texts = ["국물이 진하고 맛있다.", "값이 또 올랐다. " * 9, "[MASK] 자리에 앉았다 [SEP]", "", "🙂 (a) 各"]
+    tokenizer = tokenizers.train_tokenizer(kind, texts, size=120)
+    tokenizer.truncation_side = side
+    tokenizer(texts, padding=True)  # what an earlier call has set must not matter
+    encoded = experiment.encode_posts(tokenizer, texts, prompt="후기: {text} =", max_tokens=12)
+    asked = [f"후기: {text} =" for text in texts]
+    assert [row["input_ids"] for row in encoded] == tokenizer(asked, truncation=True, max_length=12).input_ids
+    assert max(len(row["input_ids"]) for row in encoded) == 12
+
+
+def test_a_tokenizer_without_a_backend_is_asked_itself():
+    class Slow:
+        is_fast = False
+
+        def __call__(self, texts, *, truncation, max_length):
+            ids = [[len(word) for word in text.split()][:max_length] for text in texts]
+            return BatchEncoding({"input_ids": ids})
+
+    encoded = experiment.encode_posts(Slow(), ["값이 또 올랐다"], prompt="{text}", max_tokens=2)
+    assert encoded == [{"input_ids": [2, 1]}]
