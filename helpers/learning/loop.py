@@ -20,8 +20,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from helpers.learning import checkpointing
-from helpers.learning.batching import Batch, Transform
+from helpers.learning import checkpointing, optimizers
+from helpers.learning.batching import Batch, Draw, StepPlan, Transform
 from helpers.learning.config import SCHEDULE_FREE, Moment, TrainConfig
 from helpers.learning.inference import (
     Rows,
@@ -32,8 +32,6 @@ from helpers.learning.inference import (
     precision,
     to_tensors,
 )
-from helpers.learning.schedule_free import ScheduleFree
-from helpers.learning.steps import Draw, StepPlan
 
 SHARDING = ("FSDP", "DEEPSPEED", "MEGATRON_LM", "PARALLELISM_CONFIG")  # as `accelerate launch` names them
 
@@ -105,7 +103,7 @@ class _Run:
         if self.config.recompute:
             model.gradient_checkpointing_enable({"use_reentrant": False})
         self.wrapped, prepared = accelerator.prepare(
-            model, _optimizer(self.trained, self.config, accelerator.device)
+            model, optimizers.build(self.trained, self.config, accelerator.device)
         )
         # Only fp16 needs the wrapper, which looks for packages on the disk in every step: 2 ms.
         self.optimizer = prepared.optimizer if accelerator.scaler is None else prepared
@@ -302,21 +300,6 @@ def _share(batch: Batch, rank: int, world: int) -> tuple[Batch, int]:
         return {name: values[:1] for name, values in batch.items()}, 0
     share = {name: values[rank::world] for name, values in batch.items()}
     return share, count_targets(share)
-
-
-def _optimizer(
-    trained: Mapping[str, Tensor], config: TrainConfig, device: torch.device
-) -> torch.optim.Optimizer:
-    slower = {name for name in trained if config.encoder_lr != 1 and name.startswith("encoder.")}
-    groups = [
-        {"params": [p for name, p in trained.items() if (p.ndim > 1, name in slower) == (matrix, slow)],
-         "weight_decay": config.weight_decay if matrix else 0.0, "share": config.encoder_lr if slow else 1.0}
-        for slow in (False, True) for matrix in (True, False)
-    ]  # fmt: skip
-    groups = [group for group in groups if group["params"]]
-    if config.schedule == SCHEDULE_FREE:
-        return ScheduleFree(groups, lr=config.peak_lr)
-    return torch.optim.AdamW(groups, lr=config.peak_lr, fused=device.type in ("cpu", "cuda"))
 
 
 @torch.no_grad()

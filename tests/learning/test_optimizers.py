@@ -6,7 +6,7 @@ import torch
 from helpers.learning.averaging import EMA, trained_weights
 from helpers.learning.config import Every, TrainConfig
 from helpers.learning.loop import fit
-from helpers.learning.schedule_free import ScheduleFree
+from helpers.learning.optimizers import ScheduleFree
 from tests.learning.test_loop import accuracy, equal, saved, tagger, tagging_rows
 
 CONFIG = TrainConfig(epochs=3, peak_lr=1e-2, batch_rows=8, schedule="schedule-free", restore_best=False)

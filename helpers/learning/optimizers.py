@@ -1,13 +1,31 @@
-"""AdamW that needs no decaying rate, because it averages as it goes (Defazio et al. 2024).
+"""What takes a run's steps: AdamW, or one that needs no decaying rate, because it averages as it goes.
 
-The package `schedulefree`, oracle of the test, derives x from y and z, which rounds at every evaluation, and
-keeps its counters where `checkpointing` does not look.
+That is schedule-free AdamW (Defazio et al. 2024). The package `schedulefree`, oracle of the test, derives x
+from y and z, which rounds at every evaluation, and keeps its counters where `checkpointing` does not look.
 """
+
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
+from helpers.learning.config import SCHEDULE_FREE, TrainConfig
+
 BETAS, EPS = (0.9, 0.999), 1e-8
+
+
+def build(trained: Mapping[str, Tensor], config: TrainConfig, device: torch.device) -> torch.optim.Optimizer:
+    """Group the weights: matrices decay, biases do not; a pretrained encoder has its share of the rate."""
+    slower = {name for name in trained if config.encoder_lr != 1 and name.startswith("encoder.")}
+    groups = [
+        {"params": [p for name, p in trained.items() if (p.ndim > 1, name in slower) == (matrix, slow)],
+         "weight_decay": config.weight_decay if matrix else 0.0, "share": config.encoder_lr if slow else 1.0}
+        for slow in (False, True) for matrix in (True, False)
+    ]  # fmt: skip
+    groups = [group for group in groups if group["params"]]
+    if config.schedule == SCHEDULE_FREE:
+        return ScheduleFree(groups, lr=config.peak_lr)
+    return torch.optim.AdamW(groups, lr=config.peak_lr, fused=device.type in ("cpu", "cuda"))
 
 
 class ScheduleFree(torch.optim.Optimizer):
