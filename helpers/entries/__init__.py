@@ -145,6 +145,10 @@ def scored(entry: Path, gold: Path) -> dict[str, float]:
     """Return the scores of an entry by name, all × 100."""
     if not entry.is_file() or not gold.is_file():
         raise ValueError(f"no such file: {gold if entry.is_file() else entry}")
+    if entry.suffix not in (".csv", ".json", ".tsv"):
+        raise ValueError(
+            f"{entry}: expected an entry, .csv, .json or .tsv; write one by nunchi predict --entry"
+        )
     if entry.suffix == ".tsv":
         return _score_tags(klue.read_ner_tsv(entry), corpora.load_entities(gold, "all"))
     rows = files.read_csv(entry) if entry.suffix == ".csv" else files.read_json(entry)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from helpers.prediction.answers import Answers
 
 SUFFIXES = (".jsonl", ".csv")
-ENTRIES = (".csv", ".json", ".tsv")
+ENTRIES = {"relations": (".csv", ".json"), "entities": (".tsv",), "multilabel": (".csv",), "spans": (".csv",)}
 
 
 def predict(parser: ArgumentParser) -> Callable[[Namespace], int]:
@@ -72,6 +72,8 @@ def _predict(options: Namespace) -> int:
     _check(options)
     members = [folders.load(folder) for folder in options.models]
     task = predictors.together(members).task
+    if options.entry:
+        _check_suffix(options.out, ENTRIES[task], f" for an entry of {task}")
     fields = mapped(options.map)
     with _input(options.file) as path:
         rows = load_unlabelled(path, "multilabel" if task == "spans" else task, fields=fields)
@@ -96,13 +98,23 @@ def _export(options: Namespace) -> int:
 
 def _check(options: Namespace) -> None:
     """Refuse an output that cannot be written, before anything is loaded."""
-    allowed = ENTRIES if options.entry else SUFFIXES
-    if options.out and options.out.suffix not in allowed:
-        raise ValueError(f"--out {options.out}: expected a name that ends with {' or '.join(allowed)}")
     if options.entry and not options.out:
         raise ValueError("--entry needs --out, the file to hand in")
     if options.sample and not options.entry:
         raise ValueError("--sample belongs to --entry")
+    if options.out and not options.entry:
+        _check_suffix(options.out, SUFFIXES)
+    if options.out and not options.out.parent.is_dir():
+        raise ValueError(f"--out {options.out}: there is no folder {options.out.parent}; make it first")
+    if Path(options.file).is_dir():
+        raise ValueError(
+            f"{options.file} is a folder: name a file in it, such as dev.jsonl, after the models"
+        )
+
+
+def _check_suffix(path: Path, allowed: tuple[str, ...], what: str = "") -> None:
+    if path.suffix not in allowed:
+        raise ValueError(f"--out {path}: expected a name that ends with {' or '.join(allowed)}{what}")
 
 
 def _text(answers: "Answers", suffix: str) -> str:
@@ -122,6 +134,8 @@ def _input(name: str) -> Iterator[Path]:
         yield Path(name)
         return
     text = sys.stdin.read()
+    if not text.strip():
+        raise ValueError("no rows on standard input: expected JSON, or one text a line")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"stdin{_form(text)}"
         path.write_text(text, encoding="utf-8")

@@ -72,6 +72,18 @@ def test_standard_input(posts, text, monkeypatch, capsys):
     }  # fmt: skip
 
 
+def test_nothing_on_standard_input(posts, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stdin", io.StringIO("\n \n"))
+    assert run(posts.folder, "-") == 2
+    assert "no rows on standard input" in capsys.readouterr().err
+
+
+def test_answers_are_no_entry(posts, tmp_path, capsys):
+    assert run(posts.folder, posts.gold, "--out", tmp_path / "answers.jsonl") == 0
+    assert cli.main(["score", str(tmp_path / "answers.jsonl"), str(posts.gold)]) == 2
+    assert "write one by nunchi predict --entry" in capsys.readouterr().err
+
+
 def test_a_relation_on_standard_input(relations, monkeypatch, capsys):
     monkeypatch.setattr("sys.stdin", io.StringIO(relations.gold.read_text().splitlines()[0]))
     assert run(relations.folder, "-") == 0
@@ -88,7 +100,9 @@ def test_other_field_names(posts, tmp_path, capsys):
     ("arguments", "words"),
     [
         (["--out", "x.xlsx"], "expected a name that ends with .jsonl or .csv"),
+        (["--out", "nowhere/x.csv"], "there is no folder nowhere"),
         (["--entry"], "--entry needs --out"),
+        (["--entry", "--out", "x.tsv"], "ends with .csv for an entry of multilabel"),
         (["--sample", "s.csv"], "--sample belongs to --entry"),
         (["--map", "text"], "--map takes NAME=FIELD"),
     ],
@@ -104,6 +118,8 @@ def test_what_cannot_be_read_is_one_message(posts, taggers, tmp_path, capsys):
     assert run(tmp_path, posts.gold) == 2
     said = capsys.readouterr().err
     assert "no rows in it" in said and "no nunchi.json" in said
+    assert run(posts.folder, tmp_path) == 2
+    assert f"{tmp_path} is a folder: name a file in it" in capsys.readouterr().err
     sample = ["--entry", "--sample", posts.gold, "--out", tmp_path / "x.tsv"]
     assert run(taggers[0].folder, taggers[0].gold, *sample) == 2
     assert "entities go into KLUE's .tsv" in capsys.readouterr().err
