@@ -31,6 +31,7 @@ from helpers.sweeps.workers import cores_given
 
 MAX_REPORT_BYTES = 1_000_000
 EXECUTION = "helpers.batch.execution"
+INLINE = "module://matplotlib_inline.backend_inline"  # matplotlib reads it before a kernel would set it
 # What every notebook's process needs, and what those that train import in their course.
 PROCESS = ("papermill.execute", "ipykernel.kernelapp", EXECUTION)
 TRAINING = ("seaborn", "sklearn.linear_model", "sklearn.feature_extraction.text")
@@ -281,8 +282,8 @@ def _environment(plan: plans.Plan, threads: int, engine: str) -> dict[str, str]:
     given["TOKENIZERS_PARALLELISM"] = str(threads > 1).lower()
     given["PYTHONPATH"] = os.pathsep.join(filter(None, [str(records.ROOT), os.environ.get("PYTHONPATH")]))
     given["PYDEVD_DISABLE_FILE_VALIDATION"] = "1"  # no debugger, no warning about it in every kernel
-    offline = {} if plans.needs_hub(plan.values) else {"HF_HUB_OFFLINE": "1"}
-    return {**offline, **os.environ, **given}
+    unless_set = {"MPLBACKEND": INLINE} | ({} if plans.needs_hub(plan.values) else {"HF_HUB_OFFLINE": "1"})
+    return {**unless_set, **os.environ, **given}
 
 
 def _fail(spec: dict[str, Any], pid: int, code: int, noise: str) -> dict[str, Any]:
