@@ -450,9 +450,6 @@ def _contrast(a: Jackknife, b: Jackknife, *, names: tuple[str, str]) -> Design:
 
 
 def _cluster_sums(stats: np.ndarray, clusters: Sequence | None) -> np.ndarray:
-    stats = np.asarray(stats, dtype=float)
-    if stats.ndim != 2 or not len(stats):
-        raise ValueError(f"stats must be (n, k) with n > 0, got shape {stats.shape}")
     if clusters is None:
         return stats
     if len(clusters) != len(stats):

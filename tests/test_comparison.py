@@ -297,6 +297,13 @@ def test_a_share_of_nothing_counts_documents_where_they_hold_two_items_or_more()
     assert fewer == approx(wilson_by_hand(0.0, 19, t.isf(0.025, 9)))
 
 
+def test_a_share_that_is_the_same_in_every_document_counts_documents():
+    from scipy.stats import t
+
+    stats, documents = hits_and_items(*[1] * 10, of=2), np.repeat(np.arange(10), 2)
+    assert share(stats, clusters=documents) == approx(wilson_by_hand(0.5, 10, t.isf(0.025, 9)))
+
+
 def test_a_share_of_several_seeds_is_that_of_their_mean():
     stats = np.stack([hits_and_items(2, 0, 3, 1, of=4), hits_and_items(2, 2, 3, 3, of=4)])
     assert share(stats).value == approx(0.5)

@@ -99,7 +99,10 @@ def tagged(sentence: words.Sentence, reading: Reading) -> Row:
         raise ValueError(f"{sentence.where}: {error}") from None
     if found.repaired:
         reading.repaired["I- that continued nothing begins an entity"] += [sentence.where] * found.repaired
-    return {"text": found.text, "spans": found.spans}
+    spans = [span for span in found.spans if span[0] < span[1]]
+    if empty := len(found.spans) - len(spans):
+        reading.dropped["entity that is empty or outside its text"] += [sentence.where] * empty
+    return {"text": found.text, "spans": spans}
 
 
 def relations(record: Row, where: str, reading: Reading) -> Iterator[Row]:

@@ -127,6 +127,13 @@ def test_a_file_whose_first_line_alone_is_in_an_entity(tmp_path):
     assert [spans(out, split) for split in ("train", "dev")] == [[("김하람 갔다", [(0, 3, "인물")])]] * 2
 
 
+def test_a_tag_without_a_word_is_left_out_and_said(tmp_path, capsys):
+    (tmp_path / "x.txt").write_text("\tNNP\tB-PS\n이\tJKS\tO\n\n하람\tNNP\tB-PS\n이\tJKS\tO\n")
+    out = imported(tmp_path, tmp_path / "x.txt")
+    assert [found for _, found in spans(out, "all")] == [[], [(0, 2, "PS")]]
+    assert "dropped 1 × entity that is empty or outside its text (x.txt, line 1)" in capsys.readouterr().out
+
+
 def test_a_label_studio_export_without_annotations_by_its_field(tmp_path):
     marks = [{"start": a, "end": b, "text": TEXT[a:b], "labels": [kind]} for a, b, kind in SPANS]
     path = write_json(tmp_path / "min_train.json", [{"id": 1, "text": TEXT, "ner": marks}])
