@@ -66,8 +66,9 @@ durations: $(DEV)
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. notebooks
 
+# RECORD=1, on an idle machine: later runs are held to the ratios of this one.
 bench: $(DEV)
-	$(BIN)/python -m tests.benchmarks
+	$(BIN)/python -m tests.benchmarks $(if $(RECORD),--record)
 
 # Hostile files for every reader; what breaks one is saved below reports/fuzz.
 fuzz: $(DEV)

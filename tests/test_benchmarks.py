@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from tests.benchmarks import __main__ as command
 from tests.benchmarks import harness, report
 from tests.benchmarks.harness import Limit, Race
 
@@ -42,6 +43,24 @@ def test_a_ratio_that_fell_against_the_recorded_run_fails_its_row():
     )
 
 
+def test_a_recorded_run_is_what_later_runs_are_held_to(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(command, "OUT", tmp_path / "bench")
+    monkeypatch.setattr(command, "RECORDED", tmp_path / "bench.json")
+
+    def run(*words, **changes):
+        wrong = Race(**{**vars(RACE), "name": "wrong", "others": {"slow": costing(2.0, result=len)}})
+        monkeypatch.setattr(command, "_cases", lambda: [Race(**{**vars(RACE), **changes}), wrong])
+        return command.main(list(words))
+
+    run("--record", targets={"slow": 9.0})  # missed: still what was measured
+    assert json.loads((tmp_path / "bench.json").read_text()) == {"sum vs slow": 4.0}
+    assert run("sum") == 0
+    assert run("sum", ours=costing(0.6), targets={}) == 1  # 3.3×
+    assert "fell by more than 15%" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="a whole run: leave out 'sum'"):
+        run("--record", "sum")
+
+
 def test_a_faster_wrong_result_does_not_hold():
     (row,) = harness.run(Race(**{**vars(RACE), "others": {"slow": costing(2.0, result=len)}}))
     assert row.ratio == 4.0 and row.equal is False and not row.met
@@ -61,8 +80,10 @@ def test_a_limit_holds_up_to_its_bound():
 @pytest.mark.parametrize("power", [1, 2])
 def test_the_slope_tells_linear_from_quadratic(power):
     ours = costing(lambda size: float(size**power))
-    (row,) = harness.run(Race(**{**vars(RACE), "sizes": (10, 100, 1000), "ours": ours}))
-    assert row.slope == pytest.approx(power)
+    (row,) = harness.run(Race(**{**vars(RACE), "sizes": (10, 100, 1000), "ours": ours, "targets": {}}))
+    assert row.slope == pytest.approx(power) and row.met
+    limited = Race(**{**vars(RACE), "sizes": (10, 100, 1000), "ours": ours, "targets": {}, "steepest": 1.1})
+    assert harness.run(limited)[0].met == (power == 1)
 
 
 def test_a_row_with_scattered_times_says_that_it_is_noisy():

@@ -30,12 +30,13 @@ def cases() -> list[Race | Limit]:
             others={"the study's loop": legacy, "transformers.Trainer": peer},
             sizes=(1024,),
             unit="sentences",
-            equal=lambda a, b: abs(a - b) < 0.15 * max(a, b),  # the loss after training; batches differ
+            equal=lambda a, b: alike(mean_loss(*a), mean_loss(*b)),  # batches differ
             targets={"the study's loop": 1.6, "transformers.Trainer": 1.3},
             repeats=3,
             explanation=(
-                "The study pads random batches and tokenises each epoch; Trainer groups by length. By the "
-                "profile, nine tenths of our time is the model's own arithmetic, which Trainer does as well."
+                "The study pads random batches and tokenises each epoch; Trainer groups by length. Of a "
+                "step of 54 ms the loop's own work is 2 (optimizer 1.1, clipping 0.5), the rest the model's "
+                "arithmetic, which Trainer does as well: without any work of our own it would be 1.29 times."
             ),
         ),
         Limit(
@@ -69,17 +70,17 @@ def sentences(rows: int) -> Sentences:
     )
 
 
-def ours(data: Sentences) -> float:
-    """Tokenise once, bucket by length; return the loss after training."""
+def ours(data: Sentences) -> tuple[Any, Sentences]:
+    """Tokenise once, bucket by length; return the trained model, and what it was trained on."""
     from helpers.learning.config import TrainConfig
     from helpers.learning.loop import fit
 
     model, rows = _model(data), _rows(data, range(len(data.texts)))
     fit(model, rows, config=TrainConfig(epochs=EPOCHS, peak_lr=PEAK_LR, batch_rows=BATCH))
-    return mean_loss(model, rows[:256])
+    return model, data
 
 
-def legacy(data: Sentences) -> float:
+def legacy(data: Sentences) -> tuple[Any, Sentences]:
     """Do as the study did: random batches, padded to their longest, tokenised anew in every epoch."""
     import torch
 
@@ -101,10 +102,10 @@ def legacy(data: Sentences) -> float:
             optimizer.step()
             schedule.step()
             optimizer.zero_grad()
-    return mean_loss(model, _rows(data, range(256)))
+    return model, data
 
 
-def peer(data: Sentences) -> float:
+def peer(data: Sentences) -> tuple[Any, Sentences]:
     """Use transformers' Trainer with its length grouping, on rows tokenised once."""
     import tempfile
 
@@ -132,7 +133,7 @@ def peer(data: Sentences) -> float:
             model=model, args=arguments, train_dataset=Dataset.from_list(rows), data_collator=collator
         )
         trainer.train()
-    return mean_loss(model, rows[:256])
+    return model, data
 
 
 def averaging_overhead() -> float:
@@ -174,13 +175,19 @@ def saving_overhead() -> float:
     return 100 * result.saving_seconds / result.seconds
 
 
-def mean_loss(model: Any, rows: list[dict]) -> float:
-    """Return the loss per labelled token."""
+def alike(loss: float, other: float) -> bool:
+    """Say whether two trainings came equally far."""
+    return abs(loss - other) < 0.15 * max(loss, other)
+
+
+def mean_loss(model: Any, data: Sentences) -> float:
+    """Return the loss per labelled token of the first sentences."""
     import numpy as np
     import torch
 
     from helpers.learning.inference import predict
 
+    rows = _rows(data, range(256))
     logits, labels = np.concatenate(predict(model, rows)), np.concatenate([row["labels"] for row in rows])
     return float(torch.nn.functional.cross_entropy(torch.tensor(logits), torch.tensor(labels)))
 

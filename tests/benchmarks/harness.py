@@ -36,6 +36,7 @@ class Race:
     unit: str = "items"
     equal: Callable[[Any, Any], bool] | None = None
     targets: Mapping[str, float] = field(default_factory=dict)
+    steepest: float | None = None  # slope
     repeats: int = 5
     explanation: str = ""
 
@@ -70,6 +71,7 @@ class Row:
     other_seconds: float | None = None
     spread: float | None = None
     slope: float | None = None
+    steepest: float | None = None
     noisy: bool = False
     explanation: str = ""
     error: str = ""
@@ -78,6 +80,8 @@ class Row:
     def met(self) -> bool:
         """Whether the row holds what it promises; a row without a target promises equality only."""
         if self.error or self.equal is False:
+            return False
+        if self.steepest is not None and (self.slope is None or self.slope > self.steepest):
             return False
         if self.target is not None:
             return self.ratio is not None and self.ratio >= self.target
@@ -129,6 +133,7 @@ def _race(case: Race) -> list[Row]:
             other_seconds=statistics.median(times[name]),
             spread=_spread(times[""]),
             slope=slope,
+            steepest=case.steepest,
             noisy=max(_spread(times[""]), _spread(times[name])) > NOISY,
             explanation=case.explanation,
         )

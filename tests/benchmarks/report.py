@@ -58,7 +58,7 @@ def _cells(row: Row) -> list[str]:
 
 def _promise(row: Row) -> str:
     if row.target is not None:
-        return f"≥ {row.target:g}×"
+        return f"≥ {row.target:g}×" + ("" if row.steepest is None else f", slope ≤ {row.steepest:g}")
     return "–" if row.limit is None else f"≤ {row.limit:g} {row.unit}"
 
 
