@@ -150,7 +150,8 @@ def fit(value: Any, annotation: ast.expr, where: str) -> tuple[Any, list[str]]:
         inner = inner.elts[1] if isinstance(inner, ast.Tuple) else None
         named = {k: fit(v, inner, f"{where}.{k}") if inner else (v, []) for k, v in value.items()}
         return {k: v for k, (v, _) in named.items()}, [c for _, cs in named.values() for c in cs]
-    return value, [f"{where} has the type {ast.unparse(annotation)}; use str, int, float, bool, list or dict"]
+    asked = f"{ast.unparse(annotation):.{SHOWN}}"
+    return value, [f"{where} has the type {asked}; use str, int, float, bool, list or dict"]
 
 
 def as_yaml_float(text: str) -> str:

@@ -100,11 +100,12 @@ def read_csv(path: Path, *, header: bool = True) -> list[dict]:
     Without a header, columns are called "1", "2" and so on.
     """
     text = read_text(path)
-    first = next(csv.reader(io.StringIO(text, newline="")), [])
-    numbers = None if header else [str(i) for i, _ in enumerate(first, 1)]
-    reader = csv.DictReader(io.StringIO(text, newline=""), numbers, strict=True)
+    reader = csv.DictReader(io.StringIO(text, newline=""), strict=True)
     rows = []
     try:
+        if not header:
+            first = next(csv.reader(io.StringIO(text, newline="")), [])
+            reader.fieldnames = [str(i) for i, _ in enumerate(first, 1)]
         names = reader.fieldnames or []
         for row in reader:
             if None in row or None in row.values():

@@ -244,7 +244,14 @@ def _columns(path: Path, reading: Reading) -> list[Row]:
     else:
         sentences = words.read_columns(path, reading.fields)
     reading.joined_by = words.separator([word for sentence in sentences for word in sentence.words])
-    return [_tags(foreign.tagged(sentence, reading)) for sentence in sentences]
+    rows = []
+    for sentence in sentences:
+        row = foreign.tagged(sentence, reading)
+        if row["text"]:
+            rows.append(_tags(row))
+        else:
+            reading.dropped[foreign.NO_TEXT].append(sentence.where)
+    return rows
 
 
 def _entities(record: Row, where: str, reading: Reading) -> list[Row]:

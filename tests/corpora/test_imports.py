@@ -134,6 +134,13 @@ def test_a_tag_without_a_word_is_left_out_and_said(tmp_path, capsys):
     assert "dropped 1 × entity that is empty or outside its text (x.txt, line 1)" in capsys.readouterr().out
 
 
+def test_a_sentence_of_empty_words_is_left_out_and_said(tmp_path, capsys):
+    (tmp_path / "x.txt").write_text("하람\tNNP\tB-PS\n\n\tJKS\tO\n\n하람\tNNP\tB-PS\n이\tJKS\tO\n")
+    out = imported(tmp_path, tmp_path / "x.txt")
+    assert [found for _, found in spans(out, "all")] == [[(0, 2, "PS")], [(0, 2, "PS")]]
+    assert "dropped 1 × record without text (x.txt, line 3)" in capsys.readouterr().out
+
+
 def test_a_label_studio_export_without_annotations_by_its_field(tmp_path):
     marks = [{"start": a, "end": b, "text": TEXT[a:b], "labels": [kind]} for a, b, kind in SPANS]
     path = write_json(tmp_path / "min_train.json", [{"id": 1, "text": TEXT, "ner": marks}])
@@ -578,6 +585,12 @@ def test_the_split_is_in_the_name(name, split):
             "x.json: no record has labels under a known name; fields: text, ner. Name them: --map label=",
         ),
         ("x.csv", "text,subject,object\n글,{a,b\n", "relations", "record 1, subject: expected a dict"),
+        (
+            "x.csv",
+            f"text,{'가' * 140_000}\n글,1\n",
+            "multilabel",
+            "x.csv, line 1: not CSV (field larger than",
+        ),
     ],
 )
 def test_bad_files_are_one_message_and_write_nothing(tmp_path, capsys, name, text, task, words):
