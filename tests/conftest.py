@@ -4,10 +4,13 @@ import collections
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import hypothesis
 import pytest
@@ -17,6 +20,8 @@ from filelock import FileLock
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# A shell has what it starts in the background ignore Ctrl-C, and so would processes that tests interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 DURATIONS = ROOT / "tests" / "durations.json"
@@ -35,6 +40,27 @@ def real_data() -> Path:
     if not (folder / "klue-re").is_dir():
         pytest.skip(f"no real files in {folder}: set NUNCHI_DATA to a folder with klue-re/, klue-ner/, …")
     return folder
+
+
+@pytest.fixture(scope="session")
+def ray() -> Iterator[ModuleType]:
+    """Ray, with more patience than its 30 seconds for a new node: a busy machine starts slowly."""
+    module = pytest.importorskip("ray")
+    services = module._private.services
+    look_up = services.get_node
+
+    def wait(*arguments):
+        end = time.monotonic() + 120
+        while True:
+            try:
+                return look_up(*arguments)
+            except RuntimeError:
+                if time.monotonic() > end:
+                    raise
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(services, "get_node", wait)
+        yield module
 
 
 @pytest.fixture(scope="session")

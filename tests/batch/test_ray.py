@@ -13,8 +13,7 @@ SWEEPING = "06"  # runs of several sweeps, that go on from the checkpoints of ot
 
 
 @pytest.mark.slow
-def test_a_notebook_on_two_workers_of_a_cluster_has_the_figures_of_a_local_one(smoke, tmp_path):
-    ray = pytest.importorskip("ray")
+def test_a_notebook_on_two_workers_of_a_cluster_has_the_figures_of_a_local_one(ray, smoke, tmp_path):
     # Ray would end workers in every pause between sweeps, to start others anew.
     kept = {"num_workers_soft_limit": 4, "idle_worker_killing_time_threshold_ms": 600_000}
     here = {"log_to_driver": False, "include_dashboard": False, "_system_config": kept}

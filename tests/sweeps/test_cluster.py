@@ -20,8 +20,7 @@ def cache(tmp_path, monkeypatch):
 
 
 @pytest.fixture(scope="module")
-def two_workers():
-    ray = pytest.importorskip("ray")
+def two_workers(ray):
     ray.init(address="local", num_cpus=2, num_gpus=0, log_to_driver=False, include_dashboard=False)
     yield ray
     ray.shutdown()

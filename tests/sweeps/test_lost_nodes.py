@@ -62,28 +62,11 @@ def limited():
     signal.signal(signal.SIGALRM, before)
 
 
-def patient(look_up):
-    """Give a new node longer than Ray's 30 seconds: a busy machine starts slowly."""
-
-    def wait(*arguments):
-        end = time.monotonic() + LIMIT / 3
-        while True:
-            try:
-                return look_up(*arguments)
-            except RuntimeError:
-                if time.monotonic() > end:
-                    raise
-
-    return wait
-
-
 @pytest.fixture
-def workers(limited, monkeypatch):
+def workers(limited, ray):
     """A cluster of three nodes, a core each: the names of two that do not lead it, and what kills them."""
-    ray = pytest.importorskip("ray")
     from ray.cluster_utils import Cluster
 
-    monkeypatch.setattr(ray._private.services, "get_node", patient(ray._private.services.get_node))
     cluster = Cluster()
     try:
         cluster.add_node(num_cpus=1, include_dashboard=False)
