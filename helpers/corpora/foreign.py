@@ -40,7 +40,6 @@ FLAGS = {"0": False, "1": True, "0.0": False, "1.0": True, "False": False, "True
 NOT_CLASSES = {"id", "guid", "index", "idx", "fold", "no"}  # columns of numbers that may be 0 and 1 by chance
 JOINTS = (";", "|", ",")
 BARE = "record without labels"
-NO_TEXT = "record without text"
 UNTYPED = "entity"  # the type of entities without one
 
 Row = dict[str, Any]
@@ -238,7 +237,7 @@ def _opened(record: Row, where: str, reading: Reading) -> _Opened | None:
         raise ValueError(f"{where}: no text in it; fields: {listed(whole)}. Name it: --map text=<field>")
     text = _first(whole, names, str) or ""
     if not text.strip():
-        reading.dropped[NO_TEXT].append(where)
+        reading.dropped["record without text"].append(where)
         return None
     if whole is not record:
         return _label_studio(record, text, where, reading)

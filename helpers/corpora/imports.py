@@ -250,7 +250,7 @@ def _columns(path: Path, reading: Reading) -> list[Row]:
         if row["text"]:
             rows.append(_tags(row))
         else:
-            reading.dropped[foreign.NO_TEXT].append(sentence.where)
+            reading.dropped["sentence without a word"].append(sentence.where)
     return rows
 
 

@@ -138,7 +138,7 @@ def test_a_sentence_of_empty_words_is_left_out_and_said(tmp_path, capsys):
     (tmp_path / "x.txt").write_text("하람\tNNP\tB-PS\n\n\tJKS\tO\n\n하람\tNNP\tB-PS\n이\tJKS\tO\n")
     out = imported(tmp_path, tmp_path / "x.txt")
     assert [found for _, found in spans(out, "all")] == [[(0, 2, "PS")], [(0, 2, "PS")]]
-    assert "dropped 1 × record without text (x.txt, line 3)" in capsys.readouterr().out
+    assert "dropped 1 × sentence without a word (x.txt, line 3)" in capsys.readouterr().out
 
 
 def test_a_label_studio_export_without_annotations_by_its_field(tmp_path):
