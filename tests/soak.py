@@ -64,12 +64,16 @@ class Place:
 
 def tree(process: psutil.Process, word: str = "") -> list[psutil.Process]:
     """Return what a runner has started, directly or not, and whose command holds a word."""
-    found = []
-    for child in process.children(recursive=True):
-        with contextlib.suppress(psutil.Error):
-            if word in " ".join(child.cmdline()):
-                found.append(child)
-    return found
+    found: list[psutil.Process] = []
+    with contextlib.suppress(psutil.Error):  # the runner has ended
+        found = process.children(recursive=True)
+    return [child for child in found if word in _command(child)]
+
+
+def _command(process: psutil.Process) -> str:
+    with contextlib.suppress(psutil.Error):
+        return " ".join(process.cmdline())
+    return ""
 
 
 def kill(process: psutil.Process) -> None:
@@ -90,28 +94,35 @@ def settle(process: psutil.Popen) -> None:
     psutil.wait_procs([process, *tree(process)], timeout=120)
 
 
-def runner(place: Place, chance: random.Random, seconds: float) -> None:
+# Disturbances return whether there still was something to disturb.
+
+
+def runner(place: Place, chance: random.Random, seconds: float) -> bool:
     process = place.start()
-    if later(process, chance.uniform(0, seconds)):
+    if runs := later(process, chance.uniform(0, seconds)):
         kill(process)
     settle(process)
+    return runs
 
 
-def interrupt(place: Place, chance: random.Random, seconds: float) -> None:
+def interrupt(place: Place, chance: random.Random, seconds: float) -> bool:
     process = place.start()
-    if later(process, chance.uniform(1, seconds)):
+    if runs := later(process, chance.uniform(1, seconds)):
         process.send_signal(chance.choice((signal.SIGINT, signal.SIGTERM)))
     settle(process)
+    return runs
 
 
-def child(find: Callable[[psutil.Process], list[psutil.Process]]) -> Callable[..., None]:
-    def disturb(place: Place, chance: random.Random, seconds: float) -> None:
+def child(find: Callable[[psutil.Process], list[psutil.Process]]) -> Callable[..., bool]:
+    def disturb(place: Place, chance: random.Random, seconds: float) -> bool:
         process = place.start()
         later(process, chance.uniform(0, seconds))
         later(process, seconds, until=lambda: bool(find(process)))
-        for victim in find(process)[:1]:
+        victims = find(process)[:1]
+        for victim in victims:
             kill(victim)
         process.wait()
+        return bool(victims)
 
     return disturb
 
@@ -125,7 +136,7 @@ def generation(process: psutil.Process, number: int) -> list[psutil.Process]:
     return found
 
 
-def write(place: Place, chance: random.Random, seconds: float) -> None:
+def write(place: Place, chance: random.Random, seconds: float) -> bool:
     """Kill the runner and its kernels while a row or a report is being written."""
     process = place.start()
     later(process, chance.uniform(0, seconds))
@@ -134,28 +145,30 @@ def write(place: Place, chance: random.Random, seconds: float) -> None:
         "out/smoke/.*.run-*/metrics.json",
         "out/smoke/.*.run-*/.*.json.*",
     )
-    later(process, seconds, until=lambda: any(next(place.folder.glob(one), None) for one in patterns))
+    runs = later(process, seconds, until=lambda: any(next(place.folder.glob(one), None) for one in patterns))
     for victim in [process, *tree(process)]:
         kill(victim)
     settle(process)
+    return runs
 
 
-def twice(place: Place, chance: random.Random, seconds: float) -> None:
+def twice(place: Place, chance: random.Random, seconds: float) -> bool:
     """Run two suites at once over one cache; one of them is killed."""
     first, second = place.start("out"), place.start("other")
-    if later(first, chance.uniform(0, seconds)):
+    if runs := later(first, chance.uniform(0, seconds)):
         kill(first)
     settle(first)
     second.wait()
     place.finish("other")
+    return runs
 
 
-def full(place: Place, chance: random.Random, seconds: float) -> None:
+def full(place: Place, chance: random.Random, seconds: float) -> bool:
     """Run on a disk that fills up, then make room."""
-    process = place.start()
-    process.wait()
+    filled = place.start().wait() != 0
     assert "Traceback" not in (place.folder / "said.txt").read_text(), "a full disk needs a plain message"
     subprocess.run(["mount", "-o", f"remount,size={ROOM}", str(place.folder)], check=True)
+    return filled
 
 
 DISTURBANCES = {
@@ -212,9 +225,12 @@ def main() -> int:
             folder = Path(name) / str(number)
             with disk(folder, kind == "full"):
                 place = Place(folder, options.only)
-                DISTURBANCES[kind](place, chance, seconds)
+                disturbed = DISTURBANCES[kind](place, chance, seconds)
                 attempts = place.finish()
                 same = place.metrics() == wanted and (kind != "twice" or place.metrics("other") == wanted)
+            if not disturbed and same:
+                print(f"{number:3} {kind:10} came too late, and does not count", flush=True)
+                continue
             rounds.append({"round": number, "disturbance": kind, "attempts": attempts, "equal": same})
             print(
                 f"{number:3} {kind:10} ended after {attempts} more: {'equal' if same else 'DIFFERENT'}",
