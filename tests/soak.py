@@ -38,7 +38,8 @@ class Place:
     def start(self, out: str = "out") -> psutil.Popen:
         command = [sys.executable, "-m", "helpers", "run", str(ROOT / "params" / "smoke"), "--jobs", "1"]
         command += ["--only", self.only] if self.only else []
-        environment = os.environ | {"NUNCHI_CACHE": str(self.folder / "cache"), "PYTHONPATH": str(ROOT)}
+        own = {"NUNCHI_CACHE": str(self.folder / "cache"), "PYTHONPATH": str(ROOT)}
+        environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"} | own  # for workers
         with (self.folder / "said.txt").open("a") as said:
             return psutil.Popen(
                 [*command, "--out", str(self.folder / out)],

@@ -113,12 +113,15 @@ def memory_share() -> float:
 
 
 def _grown(way: str) -> float:
-    """Return by how much an epoch raises the peak memory of a fresh process, in bytes."""
+    """Return by how much an epoch raises the peak memory of a fresh process, in kB.
+
+    Of Linux, because getrusage has a process begin with the peak of the one that started it.
+    """
     code = (
-        "import resource; from tests.benchmarks import bench_pretraining as b; data = b.corpus(b.TEXTS); "
-        "import transformers, datasets, accelerate; transformers.Trainer; "
-        "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss; "
-        f"b._model(data); before = peak(); b.{way}(data); print('grown', 1024 * (peak() - before))"
+        "from pathlib import Path; from tests.benchmarks import bench_pretraining as b; "
+        "data = b.corpus(b.TEXTS); import transformers, datasets, accelerate; transformers.Trainer; "
+        "peak = lambda: int(Path('/proc/self/status').read_text().split('VmHWM:')[1].split()[0]); "
+        f"b._model(data); before = peak(); b.{way}(data); print('grown', peak() - before)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     return float(done.stdout.split("grown")[-1])
