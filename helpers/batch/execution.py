@@ -306,7 +306,9 @@ def _wait_for_a_kernel(told: socket.socket) -> NoReturn:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder or ".")
-    sys.argv = command[command.index("ipykernel_launcher") :]
+    # The variable is read when ipykernel is imported, which was before this process was forked.
+    ends_with = f"--IPKernelApp.parent_handle={environment['JPY_PARENT_PID']}"
+    sys.argv = [*command[command.index("ipykernel_launcher") :], ends_with]
     if Path(sys.path[0]) == Path.cwd():  # as ipykernel_launcher does
         del sys.path[0]
     from ipykernel import kernelapp

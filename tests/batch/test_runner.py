@@ -360,7 +360,8 @@ def test_a_worker_that_dies_without_a_word_gets_a_failed_report(tmp_path):
     suite = make_project(tmp_path, {"slow": {"seconds": 60}})
     folder = tmp_path / "reports" / "tiny"
     going = subprocess.Popen(command("run", suite), stderr=subprocess.PIPE, text=True)
-    wait_for(lambda: len(processes_of(folder)) > 1)
+    wait_for(lambda: list(folder.glob(".slow.run-*/notebook.ipynb")) and len(processes_of(folder)) > 1)
+    time.sleep(2)  # into the sleeping cell: a kernel that is asked for nothing yet would end anyway
     execution, *family = processes_of(folder)
     execution.kill()
     going.communicate(timeout=60)
