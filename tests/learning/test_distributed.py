@@ -83,5 +83,8 @@ def test_two_processes_equal_one(tmp_path, root):
 
 if __name__ == "__main__":
     target = Path(sys.argv[1])
-    seen = train(target, stop_at=int(sys.argv[2]))
-    (target / f"process-{os.environ['RANK']}.json").write_text(json.dumps(seen))
+    try:
+        seen = train(target, stop_at=int(sys.argv[2]))
+        (target / f"process-{os.environ['RANK']}.json").write_text(json.dumps(seen))
+    finally:
+        PartialState().destroy_process_group()  # its threads would abort a process that just ends
