@@ -263,8 +263,11 @@ class KernelInWaiting:
         theirs.close()
 
     def become(self, command: list[str], environment: dict[str, str], folder: str | None) -> None:
-        """Start the kernel of a command; it ends with this process."""
-        environment = environment | {"JPY_PARENT_PID": str(os.getpid())}
+        """Start the kernel of a command; it ends with this process.
+
+        ipykernel would read whose child it is from a variable, when it is imported: long before the fork.
+        """
+        command = [*command, f"--IPKernelApp.parent_handle={os.getpid()}"]
         with self.socket:
             self.socket.sendall(json.dumps([command, environment, folder]).encode())
 
@@ -306,9 +309,7 @@ def _wait_for_a_kernel(told: socket.socket) -> NoReturn:
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder or ".")
-    # The variable is read when ipykernel is imported, which was before this process was forked.
-    ends_with = f"--IPKernelApp.parent_handle={environment['JPY_PARENT_PID']}"
-    sys.argv = [*command[command.index("ipykernel_launcher") :], ends_with]
+    sys.argv = command[command.index("ipykernel_launcher") :]
     if Path(sys.path[0]) == Path.cwd():  # as ipykernel_launcher does
         del sys.path[0]
     from ipykernel import kernelapp
