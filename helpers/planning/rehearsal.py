@@ -279,7 +279,10 @@ def _used(device: Any) -> int:
 
     if device.type == "cuda":
         return torch.cuda.max_memory_allocated()
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    status = Path("/proc/self/status")
+    if status.exists():  # on Linux ru_maxrss begins with the peak of the process that started this one
+        return int(status.read_text().split("VmHWM:")[1].split()[0]) * 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # in bytes on macOS
 
 
 def _reached(training: Training, seconds: float, name: str) -> dict[str, Any]:

@@ -25,9 +25,11 @@ def test_two_steps_then_evaluated_saved_and_loaded(settings):
 
 
 def test_a_row_that_fails_does_not_end_the_table():
+    bytearray(b"x") * 10**9  # what the caller once held is not the row's
     found = {training(model="roberta"): 2, training(model="bert", lora_rank=4, task="labels"): 1}
     rows = [dict(zip(rehearsal.HEADINGS, row, strict=True)) for row in rehearsal.rehearse(found, batch=2)]
-    assert rows[0]["batch"] == "2" and rows[0]["peak"] and rows[0]["time here"] and rows[0]["fits"] == "T4"
+    assert rows[0]["batch"] == "2" and rows[0]["time here"] and rows[0]["fits"] == "T4"
+    assert rows[0]["peak"] not in ("", "0 MB")
     assert not rows[1]["peak"] and "LoRA here is for decoders" in rows[1][""]
 
 
