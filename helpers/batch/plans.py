@@ -138,8 +138,8 @@ def read_run(folder: Path) -> dict[str, Any]:
 
 def seconds(plan: Plan) -> float:
     """Return how long a notebook took last time, here or in the recorded run of its suite; else infinity."""
-    out, suite = plan.folder.parents[1], plan.folder.parent.name
-    recorded = _read_json(out / "recorded" / suite / f"{plan.name}.json")
+    suite, home = plan.folder.parent.name, plan.notebook.parents[1]
+    recorded = _read_json(home / "reports" / "recorded" / suite / f"{plan.name}.json")
     return read_run(plan.folder).get("seconds", recorded.get("seconds", float("inf")))
 
 

@@ -35,7 +35,7 @@ def test_a_plan_knows_its_parameters_and_its_folder(project, tmp_path):
 
 
 def test_how_long_it_took_is_known_from_the_last_run_or_the_recorded_one(project, tmp_path):
-    plain, slow = plans.make(project)
+    plain, slow = plans.make(project, out=tmp_path / "elsewhere")
     assert plans.seconds(plain) == plans.seconds(slow) == float("inf")
     recorded = tmp_path / "reports" / "recorded" / "tiny"
     recorded.mkdir(parents=True)
