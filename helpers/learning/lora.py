@@ -1,7 +1,5 @@
 """LoRA adapters, through peft: train a few low-rank matrices of a large decoder, and the head in full."""
 
-from pathlib import Path
-
 from peft import LoraConfig, PeftModel, get_peft_model, prepare_model_for_kbit_training
 
 from helpers.learning.heads import Classifier, seeded
@@ -25,8 +23,3 @@ def add_lora(
     )
     with seeded(seed):
         return get_peft_model(model, config)
-
-
-def load_lora(model: Classifier, folder: str | Path) -> PeftModel:
-    """Put saved adapters and their head on a classifier built as it was for training."""
-    return PeftModel.from_pretrained(model, str(folder))
