@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import psutil
@@ -26,6 +27,7 @@ from tests.conftest import ROOT
 
 FEW, ROOM = "3m", "2g"  # of a disk that fills up, and of the same disk after somebody made room
 ATTEMPTS = 6  # to end a disturbed run well
+AT_ONCE = max(1, len(os.sched_getaffinity(0)))  # rounds beside one another: a suite leaves cores idle
 
 
 class Place:
@@ -215,37 +217,53 @@ def main() -> int:
     options = parser.parse_args()
     kinds = [name for name in DISTURBANCES if name != "full" or can_mount()]
     rounds: list[dict] = []
-    with tempfile.TemporaryDirectory(prefix="soak-") as name:
+    with tempfile.TemporaryDirectory(prefix="soak-") as name, ThreadPoolExecutor(AT_ONCE) as pool:
         calm = Place(Path(name) / "calm", options.only)
         start = time.monotonic()
         calm.finish()
         seconds, wanted = time.monotonic() - start, calm.metrics()
         print(f"undisturbed: {len(wanted)} notebooks, {seconds:.0f} s", flush=True)
-        for number in range(options.rounds):
-            chance, kind = random.Random(f"{options.seed} {number}"), kinds[number % len(kinds)]
-            folder = Path(name) / str(number)
-            with disk(folder, kind == "full"):
-                place = Place(folder, options.only)
-                disturbed = DISTURBANCES[kind](place, chance, seconds)
-                attempts = place.finish()
-                same = place.metrics() == wanted and (kind != "twice" or place.metrics("other") == wanted)
-            if not disturbed and same:
-                print(f"{number:3} {kind:10} came too late, and does not count", flush=True)
-                continue
-            rounds.append({"round": number, "disturbance": kind, "attempts": attempts, "equal": same})
-            print(
-                f"{number:3} {kind:10} ended after {attempts} more: {'equal' if same else 'DIFFERENT'}",
-                flush=True,
-            )
+
+        def one(number: int) -> dict | None:
+            return disturbed_round(number, kinds, Path(name), calm, seconds, options.seed)
+
+        for done in as_completed([pool.submit(one, number) for number in range(options.rounds)]):
+            if found := done.result():
+                rounds.append(found)
+                keep(rounds, kinds, sorted(wanted), options)  # what is done is not lost with what follows
     equal = sum(one["equal"] for one in rounds)
     left = "" if "full" in kinds else "; no full disks, which need the right to mount"
     print(f"{equal} of {len(rounds)} rounds equal the undisturbed run{left}")
-    (ROOT / "reports" / "soak.json").write_text(json.dumps(rounds, indent=1) + "\n")
+    return 0 if equal == len(rounds) else 1
+
+
+def disturbed_round(
+    number: int, kinds: list[str], base: Path, calm: Place, seconds: float, seed: int
+) -> dict | None:
+    """Disturb a run, end it well and compare; None if the disturbance came after its end."""
+    chance, kind, wanted = random.Random(f"{seed} {number}"), kinds[number % len(kinds)], calm.metrics()
+    folder = base / str(number)
+    with disk(folder, kind == "full"):
+        place = Place(folder, calm.only)
+        disturbed = DISTURBANCES[kind](place, chance, seconds)
+        attempts = place.finish()
+        same = place.metrics() == wanted and (kind != "twice" or place.metrics("other") == wanted)
+    if not disturbed and same:
+        print(f"{number:3} {kind:10} came too late, and does not count", flush=True)
+        return None
+    told = "equal" if same else "DIFFERENT"
+    print(f"{number:3} {kind:10} ended after {attempts} more: {told}", flush=True)
+    return {"round": number, "disturbance": kind, "attempts": attempts, "equal": same}
+
+
+def keep(rounds: list[dict], kinds: list[str], notebooks: list[str], options: argparse.Namespace) -> None:
+    ordered = sorted(rounds, key=lambda one: one["round"])
+    (ROOT / "reports" / "soak.json").write_text(json.dumps(ordered, indent=1) + "\n")
     if options.record:
         tried = {kind: sum(one["disturbance"] == kind for one in rounds) for kind in kinds}
+        equal = sum(one["equal"] for one in rounds)
         told = {"rounds": len(rounds), "equal": equal, "seed": options.seed, "disturbances": tried}
-        proof.record("soak", {"notebooks": sorted(wanted), **told})
-    return 0 if equal == len(rounds) else 1
+        proof.record("soak", {"notebooks": notebooks, **told})
 
 
 if __name__ == "__main__":
