@@ -9,7 +9,7 @@ import pytest
 from tests.conftest import ROOT
 from tests.projects import read_json
 
-SWEEPING = "06"  # runs of several sweeps, that go on from the checkpoints of others
+SWEEPING = "03"  # sweeps whose runs go on from what other sweeps wrote
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from helpers.sweeps.jobs import Job
 
 LIMIT = 360  # seconds for the whole test, on however busy a machine
 STEPS, HALF = 10, 5
+# A node that three calls in a row do not reach is lost; Ray asks every three seconds, five times.
+NOTICED = {"health_check_period_ms": 1000, "health_check_failure_threshold": 3}
 
 
 def stepping(x, folder, place):
@@ -69,7 +71,7 @@ def workers(limited, ray):
 
     cluster = Cluster()
     try:
-        cluster.add_node(num_cpus=1, include_dashboard=False)
+        cluster.add_node(num_cpus=1, include_dashboard=False, _system_config=NOTICED)
         nodes = [cluster.add_node(num_cpus=1) for _ in range(2)]
         ray.init(address=cluster.address, log_to_driver=False)
     except Exception as error:
