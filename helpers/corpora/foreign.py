@@ -359,7 +359,7 @@ def _kind(mark: Row) -> str:
 
 def _number(mark: Row, names: Sequence[str]) -> int | None:
     value = _first(mark, names)
-    return int(value) if re.fullmatch(r"-?\d+", str(value)) else None
+    return int(value) if re.fullmatch(r"-?\d{1,12}", str(value)) else None
 
 
 def _flag(value: Any, where: str) -> bool:

@@ -325,7 +325,7 @@ def _schema(rows: Mapping[str, list[Row]], task: str, flags: list[str], none: st
 
 def _in_order(found: set[str], official: tuple[str, ...]) -> tuple[str, ...]:
     """Return labels as `ordered` does, but numbers by their size."""
-    if found and all(name.isdecimal() for name in found):
+    if found and all(name.isdecimal() and len(name) <= 18 for name in found):
         return tuple(sorted(found, key=lambda name: (int(name), name)))
     return ordered(found, official)
 

@@ -39,6 +39,11 @@ def test_the_files_that_mutations_begin_with_are_valid(tmp_path):
         assert not isinstance(targets.outcome(target, target.seed, tmp_path / str(number)), targets.Refused)
 
 
+def test_labels_of_more_digits_than_python_reads_are_labels(tmp_path):
+    (conll,) = (target for target in targets.all_targets(tmp_path) if target.name == "import conll")
+    targets.outcome(conll, f"하람\tNNP\tB-{'9' * 5_000}\n".encode(), tmp_path)
+
+
 def spelled(value):
     """JSON as other programs write it, with NaN and lone surrogates."""
     return json.dumps(value, ensure_ascii=True)
