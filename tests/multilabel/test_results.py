@@ -87,7 +87,7 @@ def test_a_smaller_share_of_the_posts_gives_another_model(posts, assigned):
     [
         Network(encoder="bilstm", vocabulary=150, hidden=32, layers=1, epochs=15, peak_lr=2e-2, batch_rows=8),
         Network(
-            encoder="gemma-2", vocabulary=150, hidden=32, layers=1, pooling="last", epochs=20, peak_lr=1e-2,
+            encoder="gemma-2", vocabulary=150, hidden=64, layers=1, pooling="last", epochs=20, peak_lr=3e-3,
             batch_rows=4, lora_rank=8, prompt="Read: {text}",
         ),
     ],
