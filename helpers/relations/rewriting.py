@@ -14,6 +14,7 @@ from helpers.corpora.labels import NO_RELATION, RELATIONS
 from helpers.relations.comparison import gain
 from helpers.relations.scores import relation_counts
 from helpers.sample_world.particles import FORMS, particle
+from helpers.sample_world.scenes import INVERSE
 from helpers.statistics import compare, estimate, share
 from helpers.text.perturbations import Perturbed, perturb, rewritten
 
@@ -28,16 +29,6 @@ COLUMNS = [
     "change", "rows", "system", "consistent, %", "before", "after", "difference", "p", "p_holm", "detectable",
     "decision",
 ]  # fmt: skip
-_TWINS = (
-    ("org:members", "org:member_of"),
-    ("per:parents", "per:children"),
-    ("per:employee_of", "org:top_members/employees"),
-)
-_SYMMETRIC = (
-    "org:alternate_names", "per:alternate_names", "per:siblings", "per:spouse", "per:other_family",
-    "per:colleagues",
-)  # fmt: skip
-INVERSES = dict(_TWINS) | {b: a for a, b in _TWINS} | {name: name for name in _SYMMETRIC}
 PARTICLES = sorted(
     {(spoken, form) for form, both in FORMS.items() for spoken in both}, key=lambda pair: -len(pair[0])
 )
@@ -85,7 +76,7 @@ def rewrite(
 
     Other names are those of other rows, of the same type, with particles that agree; without names, each
     character of the two is BLANK. Other mentions of a name in the sentence stay. Exchanged roles need a label
-    with a known inverse (INVERSES). Rows that cannot be changed so are left out.
+    with a known inverse (INVERSE). Rows that cannot be changed so are left out.
     """
     rng = np.random.default_rng(seed)
     known = _words(rows)
@@ -183,7 +174,7 @@ def effects(
 def inverse_ids(names: Sequence[str]) -> np.ndarray:
     """Give each label id that of its inverse, -1 where none is known: (labels,)."""
     at = {name: i for i, name in enumerate(names)}
-    return np.array([at.get(INVERSES.get(name, ""), -1) for name in names])
+    return np.array([at.get(INVERSE.get(name, ""), -1) for name in names])
 
 
 def _gap(sums: np.ndarray) -> np.ndarray:

@@ -44,12 +44,12 @@ def test_exchanged_roles_have_the_inverse_label():
 
 
 def test_inverses_undo_themselves_and_are_labels():
-    assert set(rewriting.INVERSES) <= set(RELATIONS)
-    assert all(rewriting.INVERSES[rewriting.INVERSES[name]] == name for name in rewriting.INVERSES)
+    assert set(rewriting.INVERSE) <= set(RELATIONS)
+    assert all(rewriting.INVERSE[rewriting.INVERSE[name]] == name for name in rewriting.INVERSE)
     assert {"per:spouse", "per:siblings", "per:colleagues"} <= {
-        a for a, b in rewriting.INVERSES.items() if a == b
+        a for a, b in rewriting.INVERSE.items() if a == b
     }
-    assert "no_relation" not in rewriting.INVERSES
+    assert "no_relation" not in rewriting.INVERSE
 
 
 def test_labels_of_other_data_have_no_known_inverse():
@@ -129,7 +129,7 @@ def test_planted_reliance_shows_in_sign_and_size():
         )
     exchanged = found["roles exchanged"]["blind"]
     said = [RELATIONS[either[frozenset(words(rows[i]))]] for i in exchanged.rows]
-    symmetric = [rewriting.INVERSES.get(name) == name for name in said]
+    symmetric = [rewriting.INVERSE.get(name) == name for name in said]
     assert np.array_equal(exchanged.consistent[0, :, 0], symmetric)  # direction does not matter there
     assert table["consistent, %"]["roles exchanged", "context"].value == 100
 
