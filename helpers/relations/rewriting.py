@@ -16,7 +16,7 @@ from helpers.corpora.labels import NO_RELATION, RELATIONS
 from helpers.relations.comparison import gain
 from helpers.relations.scores import relation_counts
 from helpers.sample_world.particles import FORMS, particle
-from helpers.sample_world.scenes import INVERSE
+from helpers.sample_world.scenes import inverses
 from helpers.statistics import compare, estimate, share
 from helpers.text.perturbations import Perturbed, perturb, rewritten
 
@@ -70,7 +70,7 @@ def rewrite(
 
     `names` are the labels. Other names are those of other rows, of the same type, with particles that agree;
     without names, each character of the two is BLANK. Other mentions of a name in the sentence stay.
-    Exchanged roles need a label with a known inverse (INVERSE). Rows that cannot be changed so are left out.
+    Exchanged roles need a label with a known inverse. Rows that cannot be changed so are left out.
     """
     rng = np.random.default_rng(seed)
     entities = pd.DataFrame([row[role] for row in rows for role in ENTITIES], columns=["type", "word"])
@@ -161,7 +161,7 @@ def effects(
 def inverse_ids(names: Sequence[str]) -> np.ndarray:
     """Give each label id that of its inverse, -1 where none is known: (labels,)."""
     at = {name: i for i, name in enumerate(names)}
-    return np.array([at.get(INVERSE.get(name, ""), -1) for name in names])
+    return np.array([at.get(inverses().get(name, ""), -1) for name in names])
 
 
 def _gap(sums: np.ndarray) -> np.ndarray:
