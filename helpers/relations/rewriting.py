@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.corpora.labels import NO_RELATION, RELATIONS
-from helpers.relations.comparison import gain
+from helpers.relations.comparison import extra, gain
 from helpers.relations.scores import relation_counts
 from helpers.sample_world.particles import FORMS, particle
 from helpers.sample_world.scenes import inverses
@@ -148,7 +148,7 @@ def effects(
         blocks = {name: [one.after, one.before, nothing, nothing] for name, one in by_system.items()}
         blocks |= {f"{first} − {second}": [a.after, a.before, b.after, b.before], "unchanged": [nothing] * 4}
         sums = {name: np.concatenate(some, axis=-1) for name, some in blocks.items()}
-        frame = compare(sums, _gap, reference="unchanged", clusters=groups, margin=margin)
+        frame = compare(sums, extra, reference="unchanged", clusters=groups, margin=margin)
         for column, own in LEVELS.items():
             levels = [estimate(sums[name][..., own], gain, clusters=groups) for name in frame["system"]]
             frame[column] = [level.interval() for level in levels]
@@ -162,11 +162,6 @@ def inverse_ids(names: Sequence[str]) -> np.ndarray:
     """Give each label id that of its inverse, -1 where none is known: (labels,)."""
     at = {name: i for i, name in enumerate(names)}
     return np.array([at.get(inverses().get(name, ""), -1) for name in names])
-
-
-def _gap(sums: np.ndarray) -> np.ndarray:
-    """Turn sums (…, 12), after and before of a system and of its control, into the difference of changes."""
-    return gain(sums[..., :6]) - gain(sums[..., 6:])
 
 
 def _other(entity: dict, known: pd.Series, rng: np.random.Generator) -> str | None:
