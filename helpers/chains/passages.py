@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers.corpora import sources
 from helpers.corpora.files import read_jsonl
-from helpers.text.overlaps import find_overlaps
+from helpers.text.copies import find_overlaps
 
 FOLDER = "koconovel"  # <novel>/text.jsonl and <novel>/coref.jsonl
 VERSION = "omniscent_separate"  # of the four annotations: what the narrator knows, groups apart from members

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from helpers.statistics import Interval, wilson
-from helpers.text.overlaps import Overlap, find_overlaps
+from helpers.text.copies import Overlap, find_overlaps
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
