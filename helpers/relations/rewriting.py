@@ -27,7 +27,7 @@ ENTITIES = ("subject_entity", "object_entity")
 OTHER_NAMES, NO_NAMES, EXCHANGED = CHANGES = ("other names", "no names", "roles exchanged")
 BLANK = "○"  # for each character of a name
 FEWEST = 30  # rows that a change needs before its figures say anything
-# Sums of a system and of its control, among those after and before, of the system and then of the control.
+# Which sums in `effects` (a system's after and before a change, then its control's) are of which side.
 LEVELS = {"before": np.r_[3:6, 9:12], "after": np.r_[0:3, 6:9]}
 COLUMNS = [
     "change", "rows", "system", "consistent, %", "before", "after", "difference", "p", "p_holm", "detectable",
