@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import pandas as pd
+
 from helpers.corpora import sources
 from helpers.corpora.files import read_jsonl
-from helpers.text.overlaps import find_overlaps
+from helpers.text.copies import find_overlaps
 
 FOLDER = "koconovel"  # <novel>/text.jsonl and <novel>/coref.jsonl
 VERSION = "omniscent_separate"  # of the four annotations: what the narrator knows, groups apart from members
@@ -36,22 +38,28 @@ class Passage(NamedTuple):
     chains: list[list[Span]]
     names: frozenset[str]  # what is a name in this work
 
-    def kind(self, span: Sequence[int]) -> str:
-        """Say what a mention is: one of KINDS, or "" where no name could stand in its place."""
-        return kind(self.text[span[0] : span[1]], self.names)
+    def kind(self, span: Span) -> str:
+        """Say what a mention is: one of KINDS, or "" where no name could stand in its place.
+
+        >>> one = Passage("1", "a novel", "그는 장인님이다. 우리", [], frozenset())
+        >>> one.kind((0, 1)), one.kind((3, 6)), one.kind((10, 12))
+        ('pronoun', 'kinship term', '')
+        """
+        mention = self.text[slice(*span)]
+        if mention in PRONOUNS:
+            return "pronoun"
+        if SPEECH.fullmatch(mention) or not re.fullmatch("[가-힣 ]*[가-힣]", mention):
+            return ""
+        if KIN.fullmatch(mention.split()[-1]):
+            return "kinship term"
+        return "name" if mention in self.names else "description"
 
 
-class Loaded(NamedTuple):
-    """Passages, and how many were left out because an offset does not show its mention."""
-
-    passages: list[Passage]
-    distrusted: int
-
-
-def load(source: str, *, rows: int = 0) -> Loaded:
+def load(source: str, *, rows: int = 0) -> tuple[list[Passage], int]:
     """Load passages with gold chains: the sample's dev documents, or a folder laid out like KoCoNovel.
 
-    `rows`: at most so many (0: all), taken evenly over the works.
+    `rows`: at most so many (0: all), taken evenly over the works. Returns also how many were left out because
+    an offset does not show its mention.
     """
     if source == "sample":
         from helpers.sample_world.documents import chained
@@ -61,14 +69,14 @@ def load(source: str, *, rows: int = 0) -> Loaded:
             spoken = {row["text"][a:b] for chain in row["chains"] for a, b in chain}
             names = frozenset(spoken - PRONOUNS)
             made.append(Passage(row["id"], row["id"], row["text"], row["chains"], names))
-        return Loaded(made, 0)
+        return made, 0
     root = sources.root(source)
     works = sorted({file.parent for file in root.glob("**/coref.jsonl")})
     if not works:
         raise ValueError(f"{root}: expected {FOLDER}/<novel>/coref.jsonl, found none; name another folder")
     read = [passage for work in works for passage in _read(work)]
     kept = _named([passage for passage in read if passage is not None])
-    return Loaded(_evenly(kept, rows or len(kept)), len(read) - len(kept))
+    return _evenly(kept, rows or len(kept)), len(read) - len(kept)
 
 
 def unseen(passages: Sequence[Passage], texts: Sequence[str]) -> list[Passage]:
@@ -78,28 +86,25 @@ def unseen(passages: Sequence[Passage], texts: Sequence[str]) -> list[Passage]:
 
 
 def _read(work: Path) -> list[Passage | None]:
+    """Read a novel's passages, line by line; None where an offset does not show its mention."""
     texts, annotated = (read_jsonl(work / f"{name}.jsonl") for name in ("text", "coref"))
+    if [row["doc_id"] for row in texts] != [gold["doc_id"] for gold in annotated]:
+        raise ValueError(f"{work}: text.jsonl and coref.jsonl have other passages, or another order")
     found: list[Passage | None] = []
     for number, (row, gold) in enumerate(zip(texts, annotated, strict=True)):
-        if row["doc_id"] != gold["doc_id"]:
-            raise ValueError(
-                f"{work}, line {number + 1}: text {row['doc_id']} has chains of {gold['doc_id']}"
-            )
         mentions = [[(int(a), int(b), shown) for a, b, shown, _ in chain] for chain in gold[VERSION]]
         sound = all(row["text"][a:b] == shown for chain in mentions for a, b, shown in chain)
         chains = [sorted({(a, b) for a, b, _ in chain}) for chain in mentions]
-        found.append(
-            Passage(f"{work.name}-{number}", work.name, row["text"], chains, frozenset()) if sound else None
-        )
+        one = Passage(f"{work.name}-{number}", work.name, row["text"], chains, frozenset())
+        found.append(one if sound else None)
     return found
 
 
 def _evenly(passages: list[Passage], rows: int) -> list[Passage]:
     """Take passages in turn from every work, in their order."""
-    seen: dict[str, int] = {}
-    turns = [seen.update({one.work: seen.get(one.work, 0) + 1}) or seen[one.work] for one in passages]
-    order = sorted(range(len(passages)), key=lambda at: (turns[at], at))[:rows]
-    return [passages[at] for at in sorted(order)]
+    works = pd.Series([one.work for one in passages])
+    turns = works.groupby(works).cumcount().sort_values(kind="stable")
+    return [passages[at] for at in sorted(turns.index[:rows])]
 
 
 def _named(passages: list[Passage]) -> list[Passage]:
@@ -119,18 +124,3 @@ def _named(passages: list[Passage]) -> list[Passage]:
         for work, words in counts.items()
     }
     return [one._replace(names=names[one.work]) for one in passages]
-
-
-def kind(mention: str, names: frozenset[str]) -> str:
-    """Say what a mention is, given the names of its work: one of KINDS, or "" where no name could stand.
-
-    >>> kind("그", frozenset()), kind("장인님", frozenset()), kind("우리", frozenset())
-    ('pronoun', 'kinship term', '')
-    """
-    if mention in PRONOUNS:
-        return "pronoun"
-    if SPEECH.fullmatch(mention) or not re.fullmatch("[가-힣 ]*[가-힣]", mention):
-        return ""
-    if KIN.fullmatch(mention.split()[-1]):
-        return "kinship term"
-    return "name" if mention in names else "description"

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from helpers.chains.passages import Passage, Span, kind
+from helpers.chains.passages import Passage, Span
 from helpers.coreference import cloze, copying
 from helpers.coreference.checkpoints import load_checkpoint
 from helpers.coreference.items import build_items
@@ -99,13 +99,13 @@ def _referent(item: Mapping, passage: Passage) -> dict:
     target = (item["start"], item["end"])
     own = _person_of(passage, target)
     before = {_person_of(passage, tuple(span)) for span in item["antecedents"]}
-    found = {"work": passage.work, "kind": kind(item["noun"], passage.names)}
+    found = {"work": passage.work, "kind": passage.kind(target)}
     if own is None or own not in before:
         return found | {"coreferent": False, "person": [], "rival": []}
     shown = [target, *copying.other_mentions(item)]  # the word itself is another question
     chains = [
         sorted(
-            ([*span] for span in chain if not any(_overlap(span, place) for place in shown)),
+            ([*span] for span in chain if not any(span[0] < end and start < span[1] for start, end in shown)),
             key=lambda span: abs(span[0] - item["start"]),
         )
         for chain in passage.chains
@@ -125,10 +125,6 @@ def _person_of(passage: Passage, span: Span) -> int | None:
         if start <= span[0] and 0 <= end - span[1] <= 1
     ]
     return min(covering)[1] if covering else None
-
-
-def _overlap(a: Span, b: Span) -> bool:
-    return a[0] < b[1] and b[0] < a[1]
 
 
 def answer(checkpoint: str, length: int, *, choices: Sequence[Mapping], repeats, folder: Path) -> dict:

@@ -24,11 +24,12 @@ PAIRS = (
     ("the model's name", "any name"),
 )
 NEVER = -1e9  # the likelihood of a name that the vocabulary cannot spell
-
-
-def declare(*, margin: float, choosing: Sequence[str], reporting: Sequence[str]) -> Declaration:
-    """Declare the contrasts of PAIRS as one family."""
-    return trajectories.declare(PAIRS, margin=margin, choosing=choosing, reporting=reporting)
+CHOICE = ["seed", "id", "document", "kind", "distance"]
+PICKED = {  # who is chosen: the last person in this order
+    "model": ["log_likelihood", "last"],
+    "most frequent name": ["count", "last"],
+    "most recent name": ["last"],
+}
 
 
 def decide(declared: Declaration, answers: Mapping[str, pd.DataFrame], repeats) -> pd.DataFrame:
@@ -47,23 +48,10 @@ def picks(offered: pd.DataFrame) -> dict[str, pd.DataFrame]:
 
     A tie goes to the person named last, as a copier would have it.
     """
-    frame = offered.fillna({"log_likelihood": NEVER})
-    keys, orders = (
-        ["seed", "id"],
-        {
-            "model": ["log_likelihood", "last"],
-            "most frequent name": ["count", "last"],
-            "most recent name": ["last"],
-        },
-    )
-    kept = [*keys, "document", "kind", "distance"]
-    chosen = {
-        name: frame.sort_values(order, kind="stable").groupby(keys, as_index=False).last()
-        for name, order in orders.items()
-    }
-    found = {name: one[kept].assign(hit1=one["gold"].to_numpy(dtype=float)) for name, one in chosen.items()}
-    shares = frame.groupby([*keys, "document", "kind", "distance"], as_index=False)["gold"].mean()
-    return found | {"chance": shares.rename(columns={"gold": "hit1"})}
+    frame = offered.fillna({"log_likelihood": NEVER}).assign(hit1=offered["gold"].astype(float))
+    ordered = {name: frame.sort_values(order, kind="stable") for name, order in PICKED.items()}
+    found = {name: one.groupby(CHOICE, as_index=False)["hit1"].last() for name, one in ordered.items()}
+    return found | {"chance": frame.groupby(CHOICE, as_index=False)["hit1"].mean()}
 
 
 def matched(repeats: pd.DataFrame) -> pd.Series:
@@ -72,12 +60,8 @@ def matched(repeats: pd.DataFrame) -> pd.Series:
     Alike means as far from the word before, named as often before, and in as many pieces: strata in which
     both occur. What has no counterpart weighs 0.
     """
-    bins = [
-        repeats["distance"].map(distance_bin),
-        repeats["before"].clip(upper=3),
-        repeats["pieces"].clip(upper=3),
-    ]
-    groups = repeats["coreferent"].groupby(bins)
+    before, pieces = (repeats[name].clip(upper=3) for name in ("before", "pieces"))
+    groups = repeats["coreferent"].groupby([repeats["distance"].map(distance_bin), before, pieces])
     same, other = groups.transform("sum"), groups.transform(lambda flags: (~flags).sum())
     weights = np.where(repeats["coreferent"], 1.0, np.divide(same, other.clip(lower=1)))
     return pd.Series(np.where((same > 0) & (other > 0), weights, 0.0), index=repeats.index)
@@ -85,23 +69,15 @@ def matched(repeats: pd.DataFrame) -> pd.Series:
 
 def contrasts(answers: Mapping[str, pd.DataFrame], repeats) -> list[np.ndarray]:
     """Return (seeds, works, 4) for every contrast of PAIRS: hits and questions of its two sides."""
-    about = _about(repeats)
-    asked = {name: answers[name].drop(columns="document").merge(about, on="id") for name in DELETED}
-    whole, chose = asked["whole"], picks(answers["choices"])
-    weight = matched(whole)
+    asked, chose = _asked(answers, repeats), picks(answers["choices"])
+    whole, weight = asked["whole"], matched(asked["whole"])
     works = sorted({*whole["document"], *chose["model"]["document"]})
-    deleted = [
-        tuple((asked[name], asked[name][flag]) for name in names)
-        for names, flag in (
-            (("another word", "word"), "coreferent"),
-            (("another person", "person"), "telling"),
-        )
-    ]
-    copied = [((chose["model"], 1), (chose[name], 1)) for name in list(chose)[1:]]
-    alike = ((whole, weight * whole["coreferent"]), (whole, weight * ~whole["coreferent"]))
-    return [
-        np.concatenate([_sums(*side, works) for side in pair], axis=-1) for pair in (alike, *deleted, *copied)
-    ]
+    alike = [_sums(whole, weight * part, works) for part in (whole["coreferent"], ~whole["coreferent"])]
+    word = [_sums(asked[name], asked[name]["coreferent"], works) for name in ("another word", "word")]
+    person = [_sums(asked[name], asked[name]["telling"], works) for name in ("another person", "person")]
+    right, *copied = (_sums(one, 1, works) for one in chose.values())
+    pairs = [alike, word, person, *([right, one] for one in copied)]
+    return [np.concatenate(pair, axis=-1) for pair in pairs]
 
 
 def _sums(answers: pd.DataFrame, weight: pd.Series | int, works: Sequence[str]) -> np.ndarray:
@@ -119,13 +95,13 @@ def difference(sums: np.ndarray) -> np.ndarray:
     return rates[..., 0] - rates[..., 1]
 
 
-def _about(repeats) -> pd.DataFrame:
-    frame = repeats.to_pandas()[["id", "work", "coreferent", "kind", "antecedents", "person"]]
-    frame = frame.rename(columns={"work": "document"})
-    telling = frame["coreferent"] & frame["person"].map(len).gt(0)
-    return frame.assign(before=frame["antecedents"].map(len), telling=telling).drop(
-        columns=["antecedents", "person"]
-    )
+def _asked(answers: Mapping[str, pd.DataFrame], repeats) -> dict[str, pd.DataFrame]:
+    """Return the answers to repeats by what was deleted, with what is known of each item."""
+    about = repeats.to_pandas()[["id", "work", "coreferent", "kind", "antecedents", "person"]]
+    before, others = (about.pop(name).map(len) for name in ("antecedents", "person"))
+    about = about.assign(before=before, telling=about["coreferent"] & (others > 0))
+    about = about.rename(columns={"work": "document"})
+    return {name: answers[name].drop(columns="document").merge(about, on="id") for name in DELETED}
 
 
 def chosen(answers: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
@@ -139,8 +115,7 @@ def repeated(answers: Mapping[str, pd.DataFrame], repeats) -> pd.DataFrame:
 
     By kind and distance; the last row has the repeats that name nobody, or somebody else.
     """
-    about = _about(repeats)
-    asked = {name: answers[name].drop(columns="document").merge(about, on="id") for name in DELETED}
+    asked = _asked(answers, repeats)
     same = {name: frame[frame["coreferent"]] for name, frame in asked.items()}
     other = {name: frame[~frame["coreferent"]] for name, frame in asked.items()}
     return pd.concat(
@@ -151,15 +126,12 @@ def repeated(answers: Mapping[str, pd.DataFrame], repeats) -> pd.DataFrame:
 def _grouped(answers: Mapping[str, pd.DataFrame], unit: str) -> pd.DataFrame:
     """Return the rates of some answers for all, by kind and by distance; groups of one are left out."""
     labels, rows = [f"{label} characters" for label in distance_labels()], []
+    groups = {
+        name: frame[["kind"]].assign(all="all", far=[labels[distance_bin(far)] for far in frame["distance"]])
+        for name, frame in answers.items()
+    }
     for by in ("all", *KINDS, *labels):
-        own = {
-            name: frame[
-                (by == "all")
-                | (frame["kind"] == by)
-                | (frame["distance"].map(lambda far: labels[distance_bin(far)]) == by)
-            ]
-            for name, frame in answers.items()
-        }
+        own = {name: frame[(groups[name] == by).any(axis=1)] for name, frame in answers.items()}
         count = next(iter(own.values()))["id"].nunique()
         if count > 1:
             rates = {name: trajectories.percent(frame) for name, frame in own.items()}

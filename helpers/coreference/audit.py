@@ -60,13 +60,9 @@ def audit_epochs(frame: pd.DataFrame) -> pd.DataFrame:
 def audit_intervals(frame: pd.DataFrame) -> pd.DataFrame:
     """Add Wilson's 95 % interval of Real@1 from the number of items."""
     hits = (frame["real1"] * frame["items"]).round().astype(int)
-    intervals = [statistics.wilson(hit, n) for hit, n in zip(hits, frame["items"], strict=True)]
-    return frame.assign(
-        hits=hits,
-        low=[interval.low for interval in intervals],
-        high=[interval.high for interval in intervals],
-        half_width=[interval.half_width for interval in intervals],
-    )
+    found = [statistics.wilson(hit, n) for hit, n in zip(hits, frame["items"], strict=True)]
+    bounds = pd.DataFrame(found, index=frame.index)[["low", "high"]]
+    return frame.assign(hits=hits, **bounds, half_width=(bounds["high"] - bounds["low"]) / 2)
 
 
 def audit_claims(frame: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ planted in a copy of the labels say how far to believe it.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from helpers.corpora.splits import document_groups, random_parts
 from helpers.eda import shares
 from helpers.multilabel.scores import indicators
 from helpers.relations.baselines import structured_tfidf
+from helpers.relations.constraints import type_pairs
 from helpers.statistics import Interval
 
 if TYPE_CHECKING:
@@ -61,14 +63,12 @@ def confident_errors(labels: np.ndarray, probs: np.ndarray) -> pd.DataFrame:
 def out_of_fold(predict: Predict, groups: np.ndarray) -> np.ndarray:
     """Score every row by a model that learned from other groups: (n, classes)."""
     names, group = np.unique(groups, return_inverse=True)
-    found: list[tuple[np.ndarray, np.ndarray]] = []
+    rows, found = [], []
     for outside, inside in random_parts(len(names), PARTS):
         learn, score = (np.flatnonzero(np.isin(group, part)) for part in (outside, inside))
-        found.append((score, predict(learn, score)))
-    probs = np.empty((len(group), found[0][1].shape[1]))
-    for score, own in found:
-        probs[score] = own
-    return probs
+        rows.append(score)
+        found.append(predict(learn, score))
+    return np.concatenate(found)[np.argsort(np.concatenate(rows))]
 
 
 def plant(labels: np.ndarray, alike: Sequence, *, share: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -88,15 +88,12 @@ def plant(labels: np.ndarray, alike: Sequence, *, share: float, seed: int) -> tu
 
 def relations(rows: "Dataset", *, share: float, seed: int = 0) -> Checked:
     """Check relation labels by structured TF-IDF; sentences stay in one fold."""
-    kinds = [
-        f"{a['type']}→{b['type']}" for a, b in zip(rows["subject_entity"], rows["object_entity"], strict=True)
-    ]
-    labels, wrong = plant(np.array(rows["label"][:]), kinds, share=share, seed=seed)
+    labels, wrong = plant(np.array(rows["label"][:]), type_pairs(rows), share=share, seed=seed)
     copy = rows.remove_columns("label").add_column("label", labels, feature=rows.features["label"])
     probs = out_of_fold(
         lambda learn, score: structured_tfidf(copy.select(learn), copy.select(score)), document_groups(rows)
     )
-    return _checked(confident_errors(labels, probs), wrong, rows.features["label"].names)
+    return _checked(_named(confident_errors(labels, probs), rows.features["label"].names, wrong), wrong)
 
 
 def entities(sentences: Sequence[str], mentions: pd.DataFrame, *, share: float, seed: int = 0) -> Checked:
@@ -107,18 +104,12 @@ def entities(sentences: Sequence[str], mentions: pd.DataFrame, *, share: float, 
     words = []
     for row, start, end in mentions[["row", "start", "end"]].itertuples(index=False):
         text = sentences[row]
-        parts = {
-            "w": text[start:end],
-            "l": text[max(0, start - CONTEXT) : start],
-            "r": text[end : end + CONTEXT],
-        }
-        words.append([side + gram for side, part in parts.items() for gram in _ngrams(part)])
-    probs = out_of_fold(
-        lambda learn, score: _probabilities(words, labels == np.arange(len(names))[:, None], learn, score).T,
-        mentions["row"].to_numpy(),
-    )
+        left, right = text[max(0, start - CONTEXT) : start], text[end : end + CONTEXT]
+        words.append([*_ngrams("w", text[start:end]), *_ngrams("l", left), *_ngrams("r", right)])
+    flags = labels == np.arange(len(names))[:, None]
+    probs = out_of_fold(partial(_probabilities, words, flags), mentions["row"].to_numpy())
     probs /= np.maximum(probs.sum(axis=1, keepdims=True), 1e-12)
-    return _checked(confident_errors(labels, probs), wrong, names)
+    return _checked(_named(confident_errors(labels, probs), names, wrong), wrong)
 
 
 def posts(dataset: "Dataset", *, share: float, seed: int = 0) -> Checked:
@@ -131,31 +122,28 @@ def posts(dataset: "Dataset", *, share: float, seed: int = 0) -> Checked:
         for value in (True, False):
             own[rng.permutation(np.flatnonzero(own == value))[:count]] = not value
     words = [_stems(text) for text in dataset["content"]]
-    probs = out_of_fold(
-        lambda learn, score: _probabilities(words, labels, learn, score).T, document_groups(dataset)
-    ).T
-    found = []
-    for name, own, given in zip(names, probs, labels, strict=True):
-        one = confident_errors(given.astype(int), np.column_stack([1 - own, own]))
-        told = {"given": ["–", name], "suggested": ["–", name]}
-        found.append(one.assign(**{key: one[key].map(dict(enumerate(words))) for key, words in told.items()}))
-    flat = pd.concat(found, keys=range(len(names)), names=["class", None]).reset_index("class")
-    wrong = (true != labels)[flat["class"], flat["row"]]
-    flat = flat.drop(columns="class").assign(planted=wrong).sort_values("margin", kind="stable")
-    return _summary(flat.reset_index(drop=True), true.size, int((true != labels).sum()))
+    probs = out_of_fold(partial(_probabilities, words, labels), document_groups(dataset)).T
+    found = [
+        _named(confident_errors(given.astype(int), np.column_stack([1 - own, own])), ["–", name], wrong)
+        for name, own, given, wrong in zip(names, probs, labels, labels != true, strict=True)
+    ]
+    flat = pd.concat(found).sort_values("margin", kind="stable", ignore_index=True)
+    return _checked(flat, labels != true)
 
 
-def _checked(suspects: pd.DataFrame, wrong: np.ndarray, names: Sequence[str]) -> Checked:
+def _named(suspects: pd.DataFrame, names: Sequence[str], wrong: np.ndarray) -> pd.DataFrame:
+    """Give the labels of suspects their names, and say which of them are planted."""
     told = {key: [names[label] for label in suspects[key]] for key in ("given", "suggested")}
-    return _summary(suspects.assign(**told, planted=wrong[suspects["row"]]), len(wrong), int(wrong.sum()))
+    return suspects.assign(**told, planted=wrong[suspects["row"]])
 
 
-def _summary(suspects: pd.DataFrame, rows: int, planted: int) -> Checked:
-    hits = suspects["planted"].to_numpy(dtype=bool)
+def _checked(suspects: pd.DataFrame, wrong: np.ndarray) -> Checked:
+    hits, planted = suspects["planted"].to_numpy(dtype=bool), int(wrong.sum())
     nothing = Interval(0.0, 0.0, 100.0)
     found = np.arange(planted) < hits.sum()  # which of the planted errors does not matter here
     precision = shares.percentage(hits) if hits.size else nothing
-    return Checked(suspects, rows, planted, precision, shares.percentage(found) if planted else nothing)
+    recall = shares.percentage(found) if planted else nothing
+    return Checked(suspects, wrong.size, planted, precision, recall)
 
 
 def _stems(text: str) -> list[str]:
@@ -163,24 +151,24 @@ def _stems(text: str) -> list[str]:
     return [part for word in text.lower().split() for part in (word, f"{word[:5]}-", f"-{word[-3:]}")]
 
 
-def _ngrams(text: str, longest: int = 3) -> list[str]:
+def _ngrams(side: str, text: str) -> list[str]:
     padded = f" {text} "
-    return [padded[i : i + n] for n in range(1, longest + 1) for i in range(len(padded) - n + 1)]
+    return [side + padded[i : i + n] for n in (1, 2, 3) for i in range(len(padded) - n + 1)]
 
 
 def _probabilities(
     words: Sequence[list[str]], labels: np.ndarray, learn: np.ndarray, score: np.ndarray
 ) -> np.ndarray:
-    """Fit logistic regression, one class against the rest each: probabilities (classes, rows to score)."""
+    """Fit logistic regression, one class against the rest each: probabilities (rows to score, classes)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
     from sklearn.linear_model import SGDClassifier
 
     vectorizer = TfidfVectorizer(analyzer=lambda own: own, min_df=2, sublinear_tf=True, dtype=np.float32)
     known = vectorizer.fit_transform([words[row] for row in learn])
     asked = vectorizer.transform([words[row] for row in score])
-    found = np.zeros((len(labels), len(score)))
+    found = np.zeros((len(score), len(labels)))
     for number, own in enumerate(labels):
         if 0 < own[learn].sum() < len(learn):
             model = SGDClassifier(loss="log_loss", alpha=1e-5, max_iter=8, tol=None, random_state=0)
-            found[number] = model.fit(known, own[learn]).predict_proba(asked)[:, 1]
+            found[:, number] = model.fit(known, own[learn]).predict_proba(asked)[:, 1]
     return found

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from helpers.statistics import Interval, wilson
-from helpers.text.overlaps import Overlap, find_overlaps
+from helpers.text.copies import Overlap, find_overlaps
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -33,20 +33,17 @@ class Copied(NamedTuple):
 
     exact: Interval
     near: Interval  # half of the sentence's runs of six characters or more, but not all of it
-    closest: list[Overlap]  # near copies, the nearest first; `text` is a row of train, `sentence` of dev
+    closest: Overlap | None  # the nearest of the near copies; `text` is a row of train, `sentence` of dev
 
 
 def copied(train: Sequence[str], dev: Sequence[str]) -> Copied:
     """Count the dev sentences whose copy, exact or near, is in train."""
-    found = list(find_overlaps(list(dict.fromkeys(train)), dev))
+    found = list(find_overlaps(train, dev))
     exact = {one.sentence for one in found if one.exact}
     near = [one for one in found if one.sentence not in exact]
-    rows = dict(zip(reversed(train), reversed(range(len(train))), strict=True))
-    place = [rows[text] for text in dict.fromkeys(train)]
-    closest = sorted((one._replace(text=place[one.text]) for one in near), key=lambda one: -one.share)
     counts = (len(exact), len({one.sentence for one in near}))
     same, alike = (wilson(count, len(dev)).scaled(100) for count in counts)
-    return Copied(same, alike, closest)
+    return Copied(same, alike, max(near, key=lambda one: one.share, default=None))
 
 
 def block(character: str) -> str:

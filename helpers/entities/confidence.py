@@ -54,20 +54,12 @@ def confident_sentences(probabilities: np.ndarray, tags: TagArray) -> np.ndarray
 
 def calibration(entities: pd.DataFrame) -> pd.DataFrame:
     """Compare confidence with the share that is right, in BINS bins of as many entities each."""
-    groups = entities.groupby(_bins(entities["confidence"].to_numpy()))
-    return pd.DataFrame(
-        [
-            {
-                "entities": len(group),
-                "confidence": 100 * group["confidence"].mean(),
-                "right, %": statistics.share(
-                    np.column_stack([group["right"], np.ones(len(group))]), clusters=group["sentence"]
-                ).scaled(100),
-            }
-            for _, group in groups
-        ],
-        columns=["entities", "confidence", "right, %"],
-    )
+    rows = []
+    for _, group in entities.groupby(_bins(entities["confidence"].to_numpy())):
+        hits = np.column_stack([group["right"], np.ones(len(group))])
+        right = statistics.share(hits, clusters=group["sentence"]).scaled(100)
+        rows.append((len(group), 100 * group["confidence"].mean(), right))
+    return pd.DataFrame(rows, columns=["entities", "confidence", "right, %"])
 
 
 def calibration_error(runs: Sequence[pd.DataFrame], *, sentences: int) -> statistics.Interval:

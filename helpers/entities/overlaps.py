@@ -4,7 +4,7 @@ The official score is strict, and lives in `scores`. The others say what a stric
 the right range, a range that is off, or an entity that is not there at all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -35,34 +35,27 @@ def overlap_counts(gold: Tags, pred: Tags) -> dict[str, np.ndarray]:
 def _credits(gold: Sequence[Span], pred: Sequence[Span]) -> list[float]:
     ranges = {span[:2] for span in gold}
     strict, exact = len(set(gold) & set(pred)), sum(span[:2] in ranges for span in pred)
-    return [strict, exact, _partial(gold, pred), _typed(gold, pred), len(pred), len(gold)]
+    partial = sum(1.0 if a[:2] == b[:2] else 0.5 for a, b in _matched(gold, pred, _other_range))
+    typed = sum(a.kind == b.kind for a, b in _matched(gold, pred, _far_or_other_type))
+    return [strict, exact, partial, typed, len(pred), len(gold)]
 
 
-def _partial(gold: Sequence[Span], pred: Sequence[Span]) -> float:
-    free, credit = list(gold), 0.0
+def _matched(
+    gold: Sequence[Span], pred: Sequence[Span], unlike: Callable[[Span, Span], float]
+) -> list[tuple[Span, Span]]:
+    """Give each prediction, in order, the free entity that it overlaps and is least unlike."""
+    free, pairs = list(gold), []
     for span in pred:
-        touching = _touching(span, free)
+        touching = [other for other in free if other.start < span.end and span.start < other.end]
         if touching:
-            same = [other for other in touching if other[:2] == span[:2]]
-            credit += 1.0 if same else 0.5
-            free.remove((same or touching)[0])
-    return credit
+            pairs.append((span, min(touching, key=lambda other: unlike(span, other))))
+            free.remove(pairs[-1][1])
+    return pairs
 
 
-def _typed(gold: Sequence[Span], pred: Sequence[Span]) -> float:
-    free, credit = list(gold), 0.0
-    for span in pred:
-        touching = _touching(span, free)
-        same = [other for other in touching if other.kind == span.kind]
-        if same:
-            credit += 1.0
-            free.remove(
-                min(same, key=lambda other: abs(other.start - span.start) + abs(other.end - span.end))
-            )
-        elif touching:
-            free.remove(touching[0])
-    return credit
+def _other_range(a: Span, b: Span) -> float:
+    return float(a[:2] != b[:2])
 
 
-def _touching(span: Span, others: Sequence[Span]) -> list[Span]:
-    return [other for other in others if other.start < span.end and span.start < other.end]
+def _far_or_other_type(a: Span, b: Span) -> float:
+    return abs(a.start - b.start) + abs(a.end - b.end) if a.kind == b.kind else np.inf

@@ -28,11 +28,8 @@ def perturbed(part: Part, kind: str, *, seed: int = 0, rate: float = 0.1) -> Par
 
 def head(part: Part, rows: int) -> Part:
     """Take the first sentences of a part, at most all."""
-    rows = min(rows, len(part.sentences))
-    gold = part.gold._replace(
-        ids=part.gold.ids[: part.gold.bounds[rows]], bounds=part.gold.bounds[: rows + 1]
-    )
-    return Part(part.sentences[:rows], gold)
+    bounds = part.gold.bounds[: rows + 1]
+    return Part(part.sentences[:rows], part.gold._replace(ids=part.gold.ids[: bounds[-1]], bounds=bounds))
 
 
 def official_counts(

@@ -87,9 +87,8 @@ def recall_kept(rule: Rule, labels: NDArray, draws: Sequence[Draw], *, recall: f
             found = draw.scores[~fit] >= rule(labels[fit], draw.scores[fit])
             hits, positives = (found & (labels[~fit] == 1)).sum(axis=0), labels[~fit].sum(axis=0)
             kept.append(hits >= recall * positives)
-    cases = np.stack(kept).astype(float)  # (draws × folds, classes)
-    stats = np.stack([cases, np.ones_like(cases)], axis=-1).reshape(-1, 2)
-    return share(stats, clusters=np.tile(np.arange(cases.shape[1]), len(cases)).tolist()).scaled(100)
+    cases = np.full(labels.shape[1], len(kept))  # of each class
+    return share(np.column_stack([np.sum(kept, axis=0), cases])).scaled(100)
 
 
 def decide(rule: Rule, labels: NDArray, draw: Draw) -> NDArray[np.bool_]:

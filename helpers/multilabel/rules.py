@@ -147,10 +147,3 @@ def plug_in_target(y: NDArray, p: NDArray, *, target: NDArray, rate: float, prio
 @per_class
 def certain_recall(y: NDArray, p: NDArray, *, recall: float, confidence: float = 0.95, **_) -> float:
     return thresholds.certain_recall_threshold(y, p, recall=recall, confidence=confidence)
-
-
-def resampled(rule: Rule, labels: NDArray, scores: NDArray, *, times: int, seed: int = 0) -> NDArray:
-    """Fit a rule on posts drawn with replacement: thresholds (times, classes), whose spread is its own."""
-    rng = np.random.default_rng(seed)
-    drawn = (rng.integers(len(labels), size=len(labels)) for _ in range(times))
-    return np.stack([rule(labels[rows], scores[rows]) for rows in drawn])

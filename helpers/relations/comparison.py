@@ -38,6 +38,11 @@ def gain(sums: np.ndarray) -> np.ndarray:
     return f1_of_counts(sums[..., :3]) - f1_of_counts(sums[..., 3:])
 
 
+def extra(sums: np.ndarray) -> np.ndarray:
+    """Turn sums (…, 12), those of two gains, into the first gain minus the second."""
+    return gain(sums[..., :6]) - gain(sums[..., 6:])
+
+
 def levels(gold: Sequence[int], runs: Runs, *, clusters: Sequence | None = None) -> pd.DataFrame:
     """Score systems, best first: mean micro-F1 and AUPRC over seeds, with intervals over rows and seeds.
 

@@ -20,6 +20,7 @@ from helpers.learning import encoders, heads
 from helpers.learning.inference import best_device, predict
 from helpers.relations.experiment import RelationConfig, encode_rows
 from helpers.relations.markers import TYPES, entity_types
+from helpers.relations.rewriting import ENTITIES
 from helpers.statistics import wilson
 from helpers.text.tokenizers import load_tokenizer
 
@@ -31,8 +32,8 @@ def word_effects(predict, row: dict) -> tuple[list[str], np.ndarray, int]:
     when the word is replaced by blanks, which leaves every offset where it was. Words that hold an entity
     stay and count 0.
     """
-    words = _words(row["sentence"])
-    held = [_touches(word, row["subject_entity"]) or _touches(word, row["object_entity"]) for word in words]
+    words = [match.span() for match in re.finditer(r"\S+", row["sentence"])]
+    held = [any(_touches(word, row[role]) for role in ENTITIES) for word in words]
     variants = [row] + [_blanked(row, word) for word, fixed in zip(words, held, strict=True) if not fixed]
     probs = softmax(predict(variants).astype(float), axis=1)
     label = int(probs[0].argmax())
@@ -106,10 +107,6 @@ def load_predictor(folder: str | Path, config: RelationConfig) -> Predictor:
         return Predictor(model, load_tokenizer(str(saved)), config)
 
 
-def _words(sentence: str) -> list[tuple[int, int]]:
-    return [match.span() for match in re.finditer(r"\S+", sentence)]
-
-
 def _touches(word: tuple[int, int], entity: dict) -> bool:
     return word[0] <= entity["end_idx"] and entity["start_idx"] < word[1]
 
@@ -129,7 +126,7 @@ def _retyped(row: dict, types: Sequence[str], rng: np.random.Generator) -> dict 
     if len(types) < 2:
         return None
     changed = {}
-    for role in ("subject_entity", "object_entity"):
+    for role in ENTITIES:
         others = [name for name in types if name != row[role]["type"]]
         changed[role] = row[role] | {"type": others[rng.integers(len(others))]}
     return row | changed
@@ -152,6 +149,4 @@ def _by_sentence(rows: Sequence[dict]) -> dict[str, list[dict]]:
 
 
 def _places(row: dict) -> tuple:
-    return tuple(
-        (row[role]["start_idx"], row[role]["end_idx"]) for role in ("subject_entity", "object_entity")
-    )
+    return tuple((row[role]["start_idx"], row[role]["end_idx"]) for role in ENTITIES)

@@ -4,16 +4,19 @@ The right label of a rewritten row is known: that of the row, or its inverse. Wh
 what it reads: the context, the names, the direction. Interventions on the markers alone are in `occlusion`.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from helpers.corpora.labels import NO_RELATION, RELATIONS
-from helpers.relations.comparison import gain
+from helpers.relations.comparison import extra, gain
 from helpers.relations.scores import relation_counts
 from helpers.sample_world.particles import FORMS, particle
+from helpers.sample_world.scenes import inverses
 from helpers.statistics import compare, estimate, share
 from helpers.text.perturbations import Perturbed, perturb, rewritten
 
@@ -24,36 +27,20 @@ ENTITIES = ("subject_entity", "object_entity")
 OTHER_NAMES, NO_NAMES, EXCHANGED = CHANGES = ("other names", "no names", "roles exchanged")
 BLANK = "○"  # for each character of a name
 FEWEST = 30  # rows that a change needs before its figures say anything
+# Which sums in `effects` (a system's after and before a change, then its control's) are of which side.
+LEVELS = {"before": np.r_[3:6, 9:12], "after": np.r_[0:3, 6:9]}
 COLUMNS = [
     "change", "rows", "system", "consistent, %", "before", "after", "difference", "p", "p_holm", "detectable",
     "decision",
 ]  # fmt: skip
-_TWINS = (
-    ("org:members", "org:member_of"),
-    ("per:parents", "per:children"),
-    ("per:employee_of", "org:top_members/employees"),
-)
-_SYMMETRIC = (
-    "org:alternate_names", "per:alternate_names", "per:siblings", "per:spouse", "per:other_family",
-    "per:colleagues",
-)  # fmt: skip
-INVERSES = dict(_TWINS) | {b: a for a, b in _TWINS} | {name: name for name in _SYMMETRIC}
-PARTICLES = sorted(
-    {(spoken, form) for form, both in FORMS.items() for spoken in both}, key=lambda pair: -len(pair[0])
-)
-
-
-class Rewritten(NamedTuple):
-    """Rows that could be rewritten, with the labels that are right now, and their former positions."""
-
-    rows: list[dict]
-    kept: np.ndarray  # (rows,)
+SPOKEN = {spoken: form for form, both in FORMS.items() for spoken in both}
+PARTICLE = re.compile(f"(?:{'|'.join(sorted(SPOKEN, key=len, reverse=True))})(?![가-힣])")
 
 
 class Answers(NamedTuple):
     """What several runs of a system say before and after a change, on the rows that could be changed."""
 
-    rows: np.ndarray  # (rows,) their positions
+    rows: list[int]  # their positions
     before: np.ndarray  # (seeds, rows, 3) the sums behind micro-F1
     after: np.ndarray  # (seeds, rows, 3)
     consistent: np.ndarray  # (seeds, rows, 2) answers that follow the change, answers that could
@@ -66,9 +53,7 @@ def moved(row: dict, changed: Perturbed) -> dict | None:
         start, end = changed.span(row[role]["start_idx"], row[role]["end_idx"] + 1)
         if start == end:
             return None
-        new[role] = row[role] | {
-            "word": changed.text[start:end], "start_idx": start, "end_idx": end - 1
-        }  # fmt: skip
+        new[role] = row[role] | {"word": changed.text[start:end], "start_idx": start, "end_idx": end - 1}
     return row | new
 
 
@@ -80,46 +65,46 @@ def perturbed(rows: Sequence[dict], kind: str, *, seed: int = 0, rate: float = 0
 
 def rewrite(
     rows: Sequence[dict], change: str, *, names: Sequence[str] = RELATIONS, seed: int = 0
-) -> Rewritten:
-    """Rewrite rows by one of CHANGES; `names` are the labels.
+) -> dict[int, dict]:
+    """Rewrite rows by one of CHANGES, with the labels that are right then: new rows by their positions.
 
-    Other names are those of other rows, of the same type, with particles that agree; without names, each
-    character of the two is BLANK. Other mentions of a name in the sentence stay. Exchanged roles need a label
-    with a known inverse (INVERSES). Rows that cannot be changed so are left out.
+    `names` are the labels. Other names are those of other rows, of the same type, with particles that agree;
+    without names, each character of the two is BLANK. Other mentions of a name in the sentence stay.
+    Exchanged roles need a label with a known inverse. Rows that cannot be changed so are left out.
     """
     rng = np.random.default_rng(seed)
-    known = _words(rows)
-    made: list[dict | None] = []
-    for row in rows:
+    entities = pd.DataFrame([row[role] for row in rows for role in ENTITIES], columns=["type", "word"])
+    known = entities.groupby("type")["word"].unique().map(list)
+    made = {}
+    for i, row in enumerate(rows):
         if change == EXCHANGED:
-            made.append(_exchanged(row, names))
-            continue
-        words = [
-            BLANK * len(row[role]["word"]) if change == NO_NAMES else _other(row[role], known, rng)
-            for role in ENTITIES
-        ]
-        made.append(_renamed(row, words))
-    kept = [i for i, row in enumerate(made) if row is not None]
-    return Rewritten([row for row in made if row is not None], np.array(kept, dtype=np.int64))
+            new = _exchanged(row, names)
+        elif change == NO_NAMES:
+            new = _renamed(row, [BLANK * len(row[role]["word"]) for role in ENTITIES])
+        else:
+            new = _renamed(row, [_other(row[role], known, rng) for role in ENTITIES])
+        if new is not None:
+            made[i] = new
+    return made
 
 
 def answers(
-    readers: Sequence[Reader], rows: Sequence[dict], new: Rewritten, *, inverse: np.ndarray
+    readers: Sequence[Reader], rows: Sequence[dict], new: Mapping[int, dict], *, inverse: np.ndarray
 ) -> Answers:
     """Ask several runs about rows before and after they were rewritten.
 
     `inverse: (labels,)` is what each answer should become. Of the answers that name a relation, those that do
     so are consistent; answers that have none (-1) are not counted.
     """
-    old = [rows[i] for i in new.kept]
-    gold = [[row["label"] for row in some] for some in (old, new.rows)]
+    asked = [rows[i] for i in new], list(new.values())
+    gold = [[row["label"] for row in some] for some in asked]
     stats = []
     for reader in readers:
-        before, after = (reader(some).argmax(axis=1) for some in (old, new.rows))
+        before, after = (reader(some).argmax(axis=1) for some in asked)
         could = (inverse[before] >= 0) & (before != NO_RELATION)
         follows = np.stack([could & (inverse[before] == after), could], axis=-1)
         stats.append((relation_counts(gold[0], before), relation_counts(gold[1], after), follows))
-    return Answers(new.kept, *(np.stack(some).astype(float) for some in zip(*stats, strict=True)))
+    return Answers(list(new), *(np.stack(some).astype(float) for some in zip(*stats, strict=True)))
 
 
 def study(
@@ -136,9 +121,8 @@ def study(
     """
     found = {}
     for change in CHANGES:
-        new = rewrite(rows, change, names=names, seed=seed)
-        new = Rewritten(new.rows[:most], new.kept[:most])
-        if len(new.rows) >= FEWEST:
+        new = dict(islice(rewrite(rows, change, names=names, seed=seed).items(), most))
+        if len(new) >= FEWEST:
             inverse = inverse_ids(names) if change == EXCHANGED else np.arange(len(names))
             found[change] = {
                 name: answers(some, rows, new, inverse=inverse) for name, some in readers.items()
@@ -161,46 +145,26 @@ def effects(
     for change, by_system in found.items():
         (first, a), (second, b) = list(by_system.items())[:2]
         groups, nothing = [clusters[i] for i in a.rows], np.zeros_like(a.before)
-        blocks = {name: [one.after, one.before, nothing, nothing] for name, one in by_system.items()} | {
-            f"{first} − {second}": [a.after, a.before, b.after, b.before]
-        }
+        blocks = {name: [one.after, one.before, nothing, nothing] for name, one in by_system.items()}
+        blocks |= {f"{first} − {second}": [a.after, a.before, b.after, b.before], "unchanged": [nothing] * 4}
         sums = {name: np.concatenate(some, axis=-1) for name, some in blocks.items()}
-        sums["unchanged"] = np.concatenate([nothing] * 4, axis=-1)
-        frame = compare(sums, _gap, reference="unchanged", clusters=groups, margin=margin)
-        after = {name: np.concatenate([*some[::2]], axis=-1) for name, some in blocks.items()}
-        before = {name: np.concatenate([*some[1::2]], axis=-1) for name, some in blocks.items()}
-        for at, (column, level) in enumerate({"before": before, "after": after}.items(), 1):
-            values = [estimate(level[name], gain, clusters=groups).interval() for name in frame["system"]]
-            frame.insert(at, column, values)
+        frame = compare(sums, extra, reference="unchanged", clusters=groups, margin=margin)
+        for column, own in LEVELS.items():
+            levels = [estimate(sums[name][..., own], gain, clusters=groups) for name in frame["system"]]
+            frame[column] = [level.interval() for level in levels]
         agree = {name: share(one.consistent, clusters=groups).scaled(100) for name, one in by_system.items()}
-        frame.insert(1, "consistent, %", [agree.get(name) for name in frame["system"]])
-        frame.insert(0, "rows", len(groups))
-        frame.insert(0, "change", change)
-        frames.append(frame.drop(columns="than"))
-    return pd.concat(frames, ignore_index=True)
+        frame["consistent, %"] = [agree.get(name) for name in frame["system"]]
+        frames.append(frame.assign(change=change, rows=len(groups)))
+    return pd.concat(frames, ignore_index=True)[COLUMNS]
 
 
 def inverse_ids(names: Sequence[str]) -> np.ndarray:
     """Give each label id that of its inverse, -1 where none is known: (labels,)."""
     at = {name: i for i, name in enumerate(names)}
-    return np.array([at.get(INVERSES.get(name, ""), -1) for name in names])
+    return np.array([at.get(inverses().get(name, ""), -1) for name in names])
 
 
-def _gap(sums: np.ndarray) -> np.ndarray:
-    """Turn sums (…, 12), after and before of a system and of its control, into the difference of changes."""
-    return gain(sums[..., :6]) - gain(sums[..., 6:])
-
-
-def _words(rows: Sequence[dict]) -> Mapping[str, list[str]]:
-    """List the different words of each entity type."""
-    found: dict[str, dict[str, None]] = {}
-    for row in rows:
-        for role in ENTITIES:
-            found.setdefault(row[role]["type"], {})[row[role]["word"]] = None
-    return {kind: list(words) for kind, words in found.items()}
-
-
-def _other(entity: dict, known: Mapping[str, list[str]], rng: np.random.Generator) -> str | None:
+def _other(entity: dict, known: pd.Series, rng: np.random.Generator) -> str | None:
     words = [word for word in known[entity["type"]] if word != entity["word"]]
     return words[rng.integers(len(words))] if words else None
 
@@ -221,16 +185,14 @@ def _renamed(row: dict, words: Sequence[str | None]) -> dict | None:
 
 def _agreeing(sentence: str, end: int, word: str) -> dict[int, str]:
     """Let a particle that begins at `end`, and ends its eojeol, agree with another word."""
-    rest = sentence[end:]
-    for spoken, form in PARTICLES:
-        behind = rest[len(spoken) : len(spoken) + 1]
-        if rest.startswith(spoken) and not ("가" <= behind <= "힣"):
-            try:
-                fitting = particle(word, form)
-            except ValueError:  # a word that ends in a sign: nothing to agree with
-                return {}
-            return dict.fromkeys(range(end, end + len(spoken)), "") | {end: fitting}
-    return {}
+    found = PARTICLE.match(sentence, end)
+    if not found:
+        return {}
+    try:
+        fitting = particle(word, SPOKEN[found[0]])
+    except ValueError:  # a word that ends in a sign: nothing to agree with
+        return {}
+    return dict.fromkeys(range(*found.span()), "") | {end: fitting}
 
 
 def _exchanged(row: dict, names: Sequence[str]) -> dict | None:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.corpora.labels import NO_RELATION, RELATIONS
-from helpers.relations.comparison import counts, gain
+from helpers.relations.comparison import counts, extra, gain
 from helpers.statistics import compare, estimate, share
 from helpers.text.alignment import encode_with_offsets
 
@@ -87,7 +87,7 @@ def gains(
     nothing = np.zeros((*both.shape[:-1], 12))
     frame = compare(
         {OUTSIDE: nothing} | {name: np.concatenate(two, axis=-1) for name, two in parts.items()},
-        _extra,
+        extra,
         reference=OUTSIDE,
         clusters=clusters,
         margin=margin,
@@ -126,8 +126,3 @@ def by_class(
 
 def _pairs(rows):
     return zip(rows["sentence"], rows["subject_entity"], rows["object_entity"], strict=True)
-
-
-def _extra(sums: np.ndarray) -> np.ndarray:
-    """Turn sums (…, 12), of both systems inside and outside, into the difference of the two gains."""
-    return gain(sums[..., :6]) - gain(sums[..., 6:])

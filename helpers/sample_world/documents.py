@@ -37,19 +37,16 @@ def chained(split: str, rows: int, seed: int = 0) -> Iterator[dict]:
     """Yield the same documents with `chains`: per person, the (start, end) of every mention, in order."""
     for row, sentences in _written(split, rows, seed):
         chains: dict[str, list[tuple[int, int]]] = {name: [] for name in PEOPLE}
-        last = ""  # whom the text named last, and before that
-        before = ""
+        told: list[str] = []  # whom the text has named, in its order
         at = 0
         for draft in sentences:
-            found = [(mention.start, mention.end, mention.label) for mention in draft.mentions]
-            meant = next((name for name in (last, before) if name and name not in {f[2] for f in found}), "")
-            if meant:
+            found = [mention[:3] for mention in draft.mentions]
+            named = [name for _, _, name in found]
+            if meant := next((name for name in reversed(told) if name not in named), ""):
                 found += [(*match.span(), meant) for match in _PRONOUN.finditer(draft.text)]
             for start, end, name in sorted(found):
                 chains[name].append((at + start, at + end))
-            for mention in draft.mentions:
-                if mention.label != last:
-                    last, before = mention.label, last
+            told += named
             at += len(draft.text) + 1
         yield row | {"chains": [chain for chain in chains.values() if chain]}
 

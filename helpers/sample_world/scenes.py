@@ -14,23 +14,6 @@ from .templates import Draft, Filler, Mention, slots
 from .world import Circle, Entity
 
 TOP, JOB, TITLE = "org:top_members/employees", "per:employee_of", "per:title"
-_SYMMETRIC = (
-    "org:alternate_names",
-    "per:alternate_names",
-    "per:spouse",
-    "per:siblings",
-    "per:other_family",
-    "per:colleagues",
-)
-INVERSE = {
-    JOB: TOP,
-    TOP: JOB,
-    "per:parents": "per:children",
-    "per:children": "per:parents",
-    "org:member_of": "org:members",
-    "org:members": "org:member_of",
-    **dict(zip(_SYMMETRIC, _SYMMETRIC, strict=True)),
-}
 # Objects of one topic that have something to do with each other, though the sentence does not say what.
 _CLOSE = {"parent", "child", "sib", "spouse", "kin", "by", "staff", "over", "unit", "mate", "job"}
 
@@ -59,8 +42,8 @@ class Scene:
     def state(self, subject: int, relation: str, thing: int) -> None:
         """Record a fact and its inverse; where no inverse relation exists, that way round stays vague."""
         self.facts[subject, thing] = relation
-        if relation in INVERSE and self.mentions[thing].label in ("PER", "ORG"):
-            self.facts[thing, subject] = INVERSE[relation]
+        if relation in inverses() and self.mentions[thing].label in ("PER", "ORG"):
+            self.facts[thing, subject] = inverses()[relation]
         else:
             self.vague.add((thing, subject))
 
@@ -78,8 +61,8 @@ class Scene:
 def scene(rng: Random, circle: Circle, split: str, *, relation: str) -> Scene:
     """Write a sentence that states `relation` (unless it is no_relation) among other things."""
     narrator = _Narrator(rng, circle, split)
-    if relation in INVERSE and rng.random() < 0.5:
-        relation = INVERSE[relation]
+    if relation in inverses() and rng.random() < 0.5:
+        relation = inverses()[relation]
     if relation in (JOB, TITLE, "no_relation") and rng.random() < 0.25:
         narrator.roster()
     else:
@@ -221,6 +204,11 @@ class _Narrator:
             for b, j in stated:
                 if i != j and ("aka" in (a, b) or {a, b} <= _CLOSE) and (i, j) not in self.scene.facts:
                     self.scene.vague.add((i, j))
+
+
+def inverses() -> dict[str, str]:
+    """Relations that say the same of a pair the other way round."""
+    return table("relations")["inverses"]
 
 
 @cache

@@ -1,12 +1,25 @@
-"""Copies of sentences, exact and near: a model that has read a dev sentence is not tested on new text."""
+"""Copies of sentences, exact and near: a model that has read a dev sentence is not tested on new text.
 
-from collections.abc import Iterable, Sequence
+Every pair that shares a run of characters is counted through an index of runs, so that the shares are exact;
+MinHash would estimate them.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 SHINGLE = 6  # characters, spaces left out; texts that share many such runs are copies of each other
 NEAR = 0.5  # share of a sentence's runs that make a text a near copy of it
+
+
+class Overlap(NamedTuple):
+    """A text that holds at least NEAR of a sentence's runs; `share` is 1 for one that holds all of them."""
+
+    text: int
+    sentence: int
+    share: float
+    exact: bool  # the same characters, spaces aside
 
 
 class Copies(NamedTuple):
@@ -21,34 +34,41 @@ def without_copies(texts: Iterable[str], sentences: Sequence[str]) -> tuple[list
 
     Spaces do not count. A document is left out as a whole, wherever in it the copy stands.
     """
-    known = {_solid(text) for text in sentences}
-    runs = [np.unique(_shingles(text)) for text in known]
-    runs = [found for found in runs if len(found)]
-    owners = np.repeat(np.arange(len(runs)), [len(found) for found in runs])
-    flat = np.concatenate(runs) if runs else np.zeros(0, dtype=np.uint64)
+    texts = list(texts)
+    copied: dict[int, bool] = {}  # texts, and whether they are exact copies
+    for one in find_overlaps(texts, list(dict.fromkeys(sentences))):
+        copied[one.text] = copied.get(one.text, False) or one.exact
+    exact = sum(copied.values())
+    kept = [text for number, text in enumerate(texts) if number not in copied]
+    return kept, Copies(exact, len(copied) - exact)
+
+
+def find_overlaps(texts: Iterable[str], sentences: Sequence[str]) -> Iterator[Overlap]:
+    """Yield every text that is a copy of a sentence, exact or near, text by text.
+
+    >>> [tuple(pair) for pair in find_overlaps(["가나다라마바사", "하하하하하하"], ["가나다라 마바사"])]
+    [(0, 0, 1.0, True)]
+    """
+    solid = [_solid(sentence) for sentence in sentences]
+    runs = [np.unique(_shingles(sentence)) for sentence in solid]
+    sizes = np.array([len(found) for found in runs], dtype=int)
+    owners = np.repeat(np.arange(len(runs)), sizes)
+    flat = np.concatenate([*runs, np.zeros(0, dtype=np.uint64)])
     order = np.argsort(flat, kind="stable")
     flat, owners = flat[order], owners[order]
-    needed = NEAR * np.array([len(found) for found in runs])
-    kept, exact, near = [], 0, 0
-    for text in texts:
-        if (solid := _solid(text)) in known:
-            exact += 1
-        elif _repeats(np.unique(_shingles(solid)), flat, owners, needed):
-            near += 1
-        else:
-            kept.append(text)
-    return kept, Copies(exact, near)
-
-
-def _repeats(found: np.ndarray, flat: np.ndarray, owners: np.ndarray, needed: np.ndarray) -> bool:
-    """Say whether runs (sorted) cover enough of those of any sentence: owners[i] has the run flat[i]."""
-    first, last = np.searchsorted(flat, found), np.searchsorted(flat, found, side="right")
-    shared = last > first
-    if not shared.any():
-        return False
-    hits = np.concatenate([owners[a:b] for a, b in zip(first[shared], last[shared], strict=True)])
-    met, counts = np.unique(hits, return_counts=True)
-    return bool((counts >= needed[met]).any())
+    for number, text in enumerate(texts):
+        own = _solid(text)
+        found = np.unique(_shingles(own))
+        first, last = np.searchsorted(flat, found), np.searchsorted(flat, found, side="right")
+        known = last > first
+        if not known.any():
+            continue
+        hits = [owners[a:b] for a, b in zip(first[known], last[known], strict=True)]
+        met, counts = np.unique(np.concatenate(hits), return_counts=True)
+        shares = counts / sizes[met]
+        for at in np.flatnonzero(shares >= NEAR).tolist():
+            sentence = int(met[at])
+            yield Overlap(number, sentence, float(shares[at]), own == solid[sentence])
 
 
 def _solid(text: str) -> str:

@@ -10,7 +10,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -128,14 +127,11 @@ def compare(
     tokenizers: Mapping[str, object], rows: Dataset, *, marked: Sequence[str], max_length: int = 256
 ) -> pd.DataFrame:
     """Measure several tokenizers on the same rows: one line each, shares in percent with 95 % intervals."""
-    wanted = [morphemes(text) for text in rows["sentence"]]
-    given: dict[str, Any] = {"marked": marked, "max_length": max_length, "wanted": wanted}
-    return pd.DataFrame(
-        [
-            {"tokenizer": name, **summary(measure(tokenizer, rows, **given))}
-            for name, tokenizer in tokenizers.items()
-        ]
-    )
+    wanted, lines = [morphemes(text) for text in rows["sentence"]], []
+    for name, tokenizer in tokenizers.items():
+        measured = measure(tokenizer, rows, marked=marked, max_length=max_length, wanted=wanted)
+        lines.append({"tokenizer": name, **summary(measured)})
+    return pd.DataFrame(lines)
 
 
 def summary(measured: Measured) -> dict:

@@ -75,14 +75,9 @@ def change(score: Score, width: int) -> Score:
 
 def rewritten(text: str, changes: Mapping[int, str], *, before: Mapping[int, str] = {}) -> Perturbed:
     """Replace single characters, by position, and put new text in front of others."""
-    parts = [
-        part
-        for i, char in enumerate(text)
-        for part in ((before.get(i, ""), -1), (changes.get(i, char), i))
-        if part[0]
-    ]
-    origin = np.repeat([at for _, at in parts], [len(piece) for piece, _ in parts]).astype(np.int64)
-    return Perturbed("".join(piece for piece, _ in parts), origin)
+    pieces = [(before.get(i, ""), changes.get(i, char)) for i, char in enumerate(text)]
+    origin = [at for i, (put, own) in enumerate(pieces) for at in [-1] * len(put) + [i] * len(own)]
+    return Perturbed("".join(put + own for put, own in pieces), np.array(origin, dtype=np.int64))
 
 
 def _places(text: str, kind: str) -> Sequence[int]:
@@ -115,13 +110,12 @@ def _changed(char: str, kind: str, rng: np.random.Generator) -> str:
 def _slips(syllable: str) -> tuple[str, ...]:
     """List the syllables that one slip to a neighbouring key makes of it; it stays one syllable."""
     code = ord(syllable) - ord("가")
-    own = [code // 588, code // 28 % 21, code % 28]
+    slots = zip(LETTERS, (code // 588, code // 28 % 21, code % 28), (588, 28, 1), strict=True)
     return tuple(
-        chr(ord("가") + (new[0] * 21 + new[1]) * 28 + new[2])
-        for slot, letters in enumerate(LETTERS)
-        for other in _neighbours(letters[own[slot]])
+        chr(ord(syllable) + (letters.index(other) - own) * step)
+        for letters, own, step in slots
+        for other in _neighbours(letters[own])
         if other in letters
-        for new in [[letters.index(other) if i == slot else index for i, index in enumerate(own)]]
     )
 
 

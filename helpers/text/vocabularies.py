@@ -46,13 +46,8 @@ def audit(tokenizers: Mapping[str, object], texts: Sequence[str]) -> pd.DataFram
     return pd.DataFrame(rows)
 
 
-def surface(piece: str) -> str:
-    """Take off what an entry says about its place in a word: `##은` is 은, `▁세종` is 세종."""
-    return piece.removeprefix("##").removeprefix("▁")
-
-
 def _kind(piece: str, as_bytes: Mapping[str, int] | None) -> str:
-    text = surface(piece)
+    text = piece.removeprefix("##").removeprefix("▁")  # marks of its place in a word
     if as_bytes is not None:
         try:
             text = bytes(as_bytes[letter] for letter in piece).decode().strip()

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from helpers.chains import passages
-from helpers.chains.passages import Passage, kind
+from helpers.chains.passages import Passage
 from helpers.sample_world import documents
 from helpers.sample_world.documents import chained
 
@@ -63,9 +63,8 @@ def test_novels_are_read_line_by_line_and_wrong_offsets_leave_a_passage_out(tmp_
     texts = ["문호는 웃었다. 그는 갔다.", "문호가 왔다."]
     good = [[(0, 2, "문호"), (9, 10, "그")]]
     novel(tmp_path, "1_A", texts, [good, [[(1, 3, "문호")]]])
-    found = passages.load(str(tmp_path))
-    assert found.distrusted == 1
-    (only,) = found.passages
+    (only,), distrusted = passages.load(str(tmp_path))
+    assert distrusted == 1
     assert (only.work, only.chains) == ("1_A", [[(0, 2), (9, 10)]])
 
 
@@ -78,13 +77,14 @@ def test_names_are_words_of_one_or_two_works(tmp_path):
     novel(tmp_path, "1_A", [text], [chains])
     for name in ("2_B", "3_C"):
         novel(tmp_path, name, ["소년"], [[[(0, 2, "소년")]]])
-    assert passages.load(str(tmp_path)).passages[0].names == {"문호"}
+    assert passages.load(str(tmp_path))[0][0].names == {"문호"}
 
 
 def test_rows_are_taken_evenly_over_works(tmp_path):
     novel(tmp_path, "1_A", ["가"] * 5, [[]] * 5)
     novel(tmp_path, "2_B", ["나"] * 2, [[]] * 2)
-    assert [one.work for one in passages.load(str(tmp_path), rows=4).passages] == ["1_A"] * 2 + ["2_B"] * 2
+    taken, _ = passages.load(str(tmp_path), rows=4)
+    assert [one.work for one in taken] == ["1_A"] * 2 + ["2_B"] * 2
 
 
 def test_no_chains_say_what_was_expected(tmp_path):
@@ -107,7 +107,8 @@ def test_no_chains_say_what_was_expected(tmp_path):
     ],
 )
 def test_kinds(mention, wanted):
-    assert kind(mention, frozenset({"문호"})) == wanted
+    passage = Passage("p", "w", mention, [], frozenset({"문호"}))
+    assert passage.kind((0, len(mention))) == wanted
 
 
 def test_passages_that_were_learned_are_not_asked():
@@ -122,6 +123,6 @@ def test_passages_that_were_learned_are_not_asked():
 
 @pytest.mark.real
 def test_every_mention_of_the_real_novels_is_where_its_offsets_say(real_data):
-    found = passages.load(str(real_data))
-    assert (len(found.passages), found.distrusted) == (873, 0)
-    assert sum(len(chain) for one in found.passages for chain in one.chains) > 18_000
+    found, distrusted = passages.load(str(real_data))
+    assert (len(found), distrusted) == (873, 0)
+    assert sum(len(chain) for one in found for chain in one.chains) > 18_000

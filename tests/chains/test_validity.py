@@ -7,6 +7,7 @@ from datasets import Dataset
 
 from helpers.chains import validity
 from helpers.chains.questions import DELETED
+from helpers.coreference import trajectories
 
 SEEDS, WORKS, EACH = (0, 1, 2), 24, 30
 
@@ -66,7 +67,7 @@ def answered(rng, *, base, copied, referred, reward=0.0, share=0.0):
 
 
 def decided(files, repeats):
-    declared = validity.declare(margin=2.0, choosing=[], reporting=["all"])
+    declared = trajectories.declare(validity.PAIRS, margin=2.0, choosing=[], reporting=["all"])
     frame = validity.decide(declared, files, repeats)
     assert list(zip(frame["system"], frame["than"], strict=True)) == list(validity.PAIRS)
     return frame

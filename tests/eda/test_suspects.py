@@ -87,6 +87,6 @@ def test_planted_techniques_are_found_more_often_than_by_chance():
 
 def test_precision_and_recall_by_hand():
     frame = pd.DataFrame({"row": [3, 5], "planted": [True, False]})
-    found = suspects._summary(frame, 10, 4)
+    found = suspects._checked(frame, np.arange(10) < 4)
     assert (found.precision.value, found.recall.value) == (50.0, 25.0)
-    assert suspects._summary(frame.head(0), 10, 0).recall.value == 0.0
+    assert suspects._checked(frame.head(0), np.zeros(10, dtype=bool)).recall.value == 0.0

@@ -51,5 +51,5 @@ def test_copies_between_train_and_dev_by_hand():
     train = ["다른 이야기가 여기에 하나 있다.", near.replace("어제", "그제"), same, same]
     found = texts.copied(train, [same, near, "아무 데도 없는 문장이 이것이다.", same.replace(" ", "")])
     assert (found.exact.value, found.near.value) == (50.0, 25.0)
-    (one,) = found.closest
+    one = found.closest
     assert (one.text, one.sentence) == (1, 1) and 0.5 <= one.share < 1

@@ -81,18 +81,6 @@ def test_target_rules_follow_the_rows_to_decide_about(data):
     assert both == pytest.approx((cuts + fixed) / 2)
 
 
-def test_resampled_thresholds_spread_as_the_quantile_they_estimate():
-    """Of uniform scores, a matched rate of one half is the sample median: sd .5 / √n."""
-    rng = np.random.default_rng(2)
-    labels, scores = (np.arange(400) % 2)[:, None], rng.random((400, 1))
-    median = partial(rules.match_rate, rates=np.array([0.5]))
-    cuts = rules.resampled(median, labels, scores, times=300, seed=1)
-    assert cuts.shape == (300, 1)
-    assert cuts.std() == pytest.approx(0.5 / 400**0.5, rel=0.35)
-    again = rules.resampled(median, labels, scores, times=300, seed=1)
-    assert np.array_equal(cuts, again)
-
-
 def test_certain_recall_cuts_each_class_below_its_optimum():
     rng = np.random.default_rng(3)
     labels = (rng.random((600, 2)) < [0.5, 0.01]).astype(int)

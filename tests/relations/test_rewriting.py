@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from helpers import corpora
 from helpers.corpora.labels import RELATIONS
 from helpers.relations import rewriting
+from helpers.sample_world.scenes import inverses
 from helpers.text.perturbations import KINDS
 from tests.relations.test_slices import logits
 
@@ -38,22 +39,21 @@ def words(row):
 
 def test_exchanged_roles_have_the_inverse_label():
     new = rewriting.rewrite(ROWS, "roles exchanged")
-    assert new.kept.tolist() == [0, 2]
-    assert [RELATIONS[one["label"]] for one in new.rows] == ["per:children", "per:employee_of"]
-    assert words(new.rows[0]) == ["나래", "한솔"] and new.rows[0]["sentence"] == ROWS[0]["sentence"]
+    assert list(new) == [0, 2]
+    assert [RELATIONS[one["label"]] for one in new.values()] == ["per:children", "per:employee_of"]
+    assert words(new[0]) == ["나래", "한솔"] and new[0]["sentence"] == ROWS[0]["sentence"]
 
 
 def test_inverses_undo_themselves_and_are_labels():
-    assert set(rewriting.INVERSES) <= set(RELATIONS)
-    assert all(rewriting.INVERSES[rewriting.INVERSES[name]] == name for name in rewriting.INVERSES)
-    assert {"per:spouse", "per:siblings", "per:colleagues"} <= {
-        a for a, b in rewriting.INVERSES.items() if a == b
-    }
-    assert "no_relation" not in rewriting.INVERSES
+    known = inverses()
+    assert set(known) <= set(RELATIONS)
+    assert all(known[known[name]] == name for name in known)
+    assert {"per:spouse", "per:siblings", "per:colleagues"} <= {a for a, b in known.items() if a == b}
+    assert "no_relation" not in known
 
 
 def test_labels_of_other_data_have_no_known_inverse():
-    assert not rewriting.rewrite(ROWS, "roles exchanged", names=[f"r{i}" for i in range(30)]).rows
+    assert not rewriting.rewrite(ROWS, "roles exchanged", names=[f"r{i}" for i in range(30)])
     rows = list(corpora.load_relations("sample", "dev", rows=60))
     found = rewriting.study(
         {"one": [lambda some: logits([0] * len(some))]}, rows, names=[f"r{i}" for i in range(30)]
@@ -62,21 +62,21 @@ def test_labels_of_other_data_have_no_known_inverse():
 
 
 def test_without_names_only_their_length_is_left():
-    first, _, last = rewriting.rewrite(ROWS, "no names").rows
+    first, _, last = rewriting.rewrite(ROWS, "no names").values()
     assert first["sentence"] == "○○은 ○○의 아들이다." and words(first) == ["○○", "○○"]
     assert last["sentence"] == "○○○의 대표는 ○○이다." and last["label"] == ROWS[2]["label"]
 
 
 def test_another_name_of_the_type_comes_with_its_particle():
     new = rewriting.rewrite([ROWS[0], ROWS[1]], "other names", seed=1)
-    for old, one in zip(ROWS, new.rows, strict=False):
+    for old, one in zip(ROWS, new.values(), strict=False):
         assert all(a != b for a, b in zip(words(old), words(one), strict=True))
         assert one["label"] == old["label"] and [one[r]["word"] for r in rewriting.ENTITIES] == words(one)
     changed = rewriting._renamed(ROWS[1], ["한솔", "나래"])
     assert changed["sentence"] == "한솔이 나래를 만났다."
     assert rewriting._renamed(ROWS[2], ["산", "비"])["sentence"] == "산의 대표는 비다."
     assert rewriting._renamed(ROWS[1], ["한솔", "?!"])["sentence"] == "한솔이 ?!을 만났다."
-    assert rewriting.rewrite([ROWS[2]], "other names").rows == []  # the only organisation
+    assert rewriting.rewrite([ROWS[2]], "other names") == {}  # the only organisation
 
 
 def test_overlapping_entities_are_left_alone():
@@ -129,7 +129,7 @@ def test_planted_reliance_shows_in_sign_and_size():
         )
     exchanged = found["roles exchanged"]["blind"]
     said = [RELATIONS[either[frozenset(words(rows[i]))]] for i in exchanged.rows]
-    symmetric = [rewriting.INVERSES.get(name) == name for name in said]
+    symmetric = [inverses().get(name) == name for name in said]
     assert np.array_equal(exchanged.consistent[0, :, 0], symmetric)  # direction does not matter there
     assert table["consistent, %"]["roles exchanged", "context"].value == 100
 
