@@ -15,18 +15,18 @@ from keyword import iskeyword
 # returns what to call; its docstring is the command's help.
 COMMANDS = {
     "run": ("helpers.batch.commands", "run a suite of notebooks into reports"),
-    "render": ("helpers.batch.commands", "write a suite's reports anew, without running anything"),
+    "render": ("helpers.batch.commands", "rewrite a suite's reports without running anything"),
     "compare": ("helpers.batch.commands", "write a page about two runs, or two suites"),
     "rehearse": ("helpers.batch.commands", "try two steps of every kind of training in a suite"),
     "preflight": ("helpers.batch.commands", "look for what would stop a suite before it trains"),
     "pretrain": ("helpers.learning.commands", "pretrain an encoder on plain text"),
     "ledger": ("helpers.claims.commands", "recompute every claim of the studies and of README"),
-    "readme": ("helpers.claims.commands", "record results and make README's tables from them"),
+    "readme": ("helpers.claims.commands", "record results and update README's tables"),
     "checkpoints": ("helpers.coreference.commands", "evaluate and rank checkpoints of a masked LM"),
     "fetch": ("helpers.corpora.commands", "fill a folder with the public data sets from the hub"),
     "predict": ("helpers.prediction.commands", "predict new rows with models that a notebook kept"),
     "export": ("helpers.prediction.commands", "write a kept model for plain transformers"),
-    "score": ("helpers.entries", "score what was handed in, as the notebooks do"),
+    "score": ("helpers.entries", "score a submission as the notebooks do"),
     "import": ("helpers.corpora.commands", "make a data folder from files of other tools"),
 }
 
@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     parser = argparse.ArgumentParser(
         "nunchi",
-        description="Korean NLU experiments: notebooks into reports, and what belongs to them.",
+        description="Korean NLU experiments: run notebooks into reports; train, use and compare models.",
         epilog="To begin: nunchi run params/sample, then open reports/sample/index.html",
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")

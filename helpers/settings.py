@@ -1,4 +1,4 @@
-"""Settings: YAML read with its traps closed, the type of every parameter and the range of every number.
+"""Settings: YAML read safely, the type of every parameter and the range of every number.
 
 A range belongs to a name wherever it stands: a parameter, the entries of its list, a key of its mapping.
 Types are str, int, float, bool, list[...] and dict[str, ...]; unions are left out. The runner checks both

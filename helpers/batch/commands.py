@@ -12,9 +12,9 @@ from helpers.sweeps import ENGINES
 def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """Run a suite of notebooks into reports.
 
-    A notebook is executed when its cells, its parameters, its data, the pins or the code it imports have
-    changed since its last good run. A report is rendered again, without a kernel, when only templates or
-    styles have.
+    A notebook is executed when its cells, its parameters, its data, the pinned packages or the code it
+    imports have changed since its last good run. If only templates or styles have changed, the report is
+    rendered again, without a kernel.
 
     examples:
       nunchi run params/sample                 the six notebooks on the embedded data
@@ -27,26 +27,26 @@ def run(parser: ArgumentParser) -> Callable[[Namespace], int]:
     A parameter file with a section `grid` (`grid: {train_rows: [500, 1000], seed: [0, 1]}`) runs its notebook
     once for every combination, and makes one report about all of them.
 
-    Open reports/<suite>/index.html afterwards. Ctrl-C keeps what is finished; the same command goes on.
+    Open reports/<suite>/index.html afterwards. Ctrl-C keeps what is finished; the same command continues.
 
     exit codes: 0 all fine, 1 a notebook failed (its report says why), 2 bad input, 130 stopped by Ctrl-C
     """
     _add_suite(parser)
     add = parser.add_argument
-    add("--jobs", type=_positive, metavar="N", help="notebooks at a time (default: as many as cores)")
-    add("--force", action="store_true", help="execute again what is up to date")
+    add("--jobs", type=_positive, metavar="N", help="notebooks to run at once (default: as many as cores)")
+    add("--force", action="store_true", help="execute what is up to date, too")
     add("--dry-run", action="store_true", help="print what would be done, why, at what cost, and stop")
-    add("--gpus", type=_positive, default=1, metavar="N", help="with --dry-run: how long on N cards")
+    add("--gpus", type=_positive, default=1, metavar="N", help="with --dry-run: the time on N GPUs")
     where = (
-        "where sweeps compute: here, a run on each GPU (local) or each run on all GPUs (launch), or on the "
-        "Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
+        "where models train: on this machine, one run on each GPU (local) or each run on all GPUs (launch), "
+        "or on the Ray cluster at RAY_ADDRESS (default: NUNCHI_ENGINE, or local)"
     )
     add("--engine", choices=ENGINES, help=where)
     return _run
 
 
 def render(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Write the reports of a suite and its index anew from the executed notebooks, without a kernel.
+    """Rewrite the reports of a suite and its index from the executed notebooks, without a kernel.
 
     `nunchi run` does this by itself where a report is out of date.
 
@@ -64,9 +64,9 @@ def render(parser: ArgumentParser) -> Callable[[Namespace], int]:
 def rehearse(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """Try every kind of training in a suite: two steps on its longest batch, evaluate, save, load.
 
-    Runs on the hardware that is here; where the hub is out of reach, with random weights of the true shape.
-    Every row is a process of its own: one that runs out of memory does not end the table. On a known card,
-    what is measured makes the hours of `nunchi run --dry-run` better.
+    Runs on this machine; if the hub cannot be reached, with random weights of the same shape. Every row runs
+    in its own process: one that runs out of memory does not stop the others. On a known GPU, the measured
+    speed improves the hours of `nunchi run --dry-run`.
 
     examples:
       nunchi rehearse params/paper
@@ -76,13 +76,13 @@ def rehearse(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """
     _add_suite(parser, pages=False)
     add = parser.add_argument
-    add("--batch", type=_positive, metavar="N", help="try at most so many rows a batch, without accumulation")
-    add("--memory", type=_positive, metavar="GB", help="leave out what needs more (default: what is free)")
+    add("--batch", type=_positive, metavar="N", help="at most N rows a batch, without accumulation")
+    add("--memory", type=_positive, metavar="GB", help="skip what needs more memory (default: what is free)")
     return _rehearse
 
 
 def preflight(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Look for what would stop a suite, before it trains: hub, licences, weights, packages, cards, disk.
+    """Check for what would stop a suite before it trains: hub, licences, weights, packages, GPUs, disk.
 
     examples:
       nunchi preflight params/paper
@@ -95,7 +95,7 @@ def preflight(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
 
 def compare(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Write one page about two runs of a notebook, or two suites: what was changed and what that changed.
+    """Write one page about two runs of a notebook, or two suites: which settings and which results differ.
 
     A run is a folder with metrics.json, as `nunchi run` leaves it, or a metrics.json alone; a suite is a
     folder of such folders. Where both runs kept their items (predictions.parquet), changes get a paired
@@ -124,7 +124,7 @@ def compare(parser: ArgumentParser) -> Callable[[Namespace], int]:
 def _add_suite(parser: ArgumentParser, *, pages: bool = True) -> None:
     add = parser.add_argument
     add("suite", type=Path, help="folder of parameter files, e.g. params/sample")
-    chosen = "only notebooks whose name starts so; give several as 04,05 or by repeating"
+    chosen = "only notebooks whose name starts with this; give several as 04,05 or by repeating"
     add("--only", action="append", default=[], metavar="NN", help=chosen)
     if pages:
         add("--out", type=Path, metavar="DIR", help="folder for <suite>/<notebook>/ (default: reports)")
@@ -134,7 +134,7 @@ def _add_suite(parser: ArgumentParser, *, pages: bool = True) -> None:
 def _add_language(parser: ArgumentParser) -> None:
     from helpers.display.messages import LANGUAGES
 
-    where = "of the pages (default: what the suite's files say, `language: ko`, or en)"
+    where = "language of the pages (default: what the suite's files say, `language: ko`, or en)"
     parser.add_argument("--language", choices=LANGUAGES, help=where)
 
 

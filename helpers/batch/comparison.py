@@ -1,4 +1,4 @@
-"""Comparison: two runs of a notebook, or two suites, on one page: what was changed and what that changed.
+"""Comparison: two runs of a notebook, or two suites, on one page: which settings and which results differ.
 
 A headline figure's change gets a paired interval where both runs left their items behind, in a file
 `predictions.parquet` that `predictions.write` writes; else one from the two recorded intervals, and the page

@@ -23,9 +23,9 @@ def ledger(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
 
 def readme(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Record the results of the sample and klue suites and make what README.md and README.ko.md quote anew.
+    """Record the results of the sample and klue suites and update what README.md and README.ko.md quote.
 
-    What is there of reports/<suite>/ is copied to reports/recorded/<suite>/, a few kB a notebook, and its key
+    The results in reports/<suite>/ are copied to reports/recorded/<suite>/, a few kB a notebook, and its key
     figures to reports/figures/; the other records stay as they are. Tables, figures and the values in the
     three findings follow. Where a finding is no longer decided as its sentence says, nothing is written and
     the sentence is named. Commit all together: a test compares them.

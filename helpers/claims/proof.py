@@ -1,4 +1,4 @@
-"""How far to trust the project: what was done to break it, for the READMEs, from `reports/recorded/proof/`.
+"""How far to trust the project: attempts to break it and their results, from `reports/recorded/proof/`.
 
 `make mutants`, `coverage`, `soak` and `fuzz` write their part there with RECORD=1. What was not run has no
 file, and is not told.

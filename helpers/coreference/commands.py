@@ -18,7 +18,7 @@ def checkpoints(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """Evaluate checkpoints of a masked LM on the same items, write a record of each, print the ranking.
 
     Runs on the GPU, or on each of them, where there is one. What was evaluated before is not evaluated again:
-    stopped in the middle, the same command goes on.
+    if it is stopped, the same command continues.
 
     examples:
       nunchi checkpoints runs/mlm                         every checkpoint-<step> below a folder
@@ -43,7 +43,7 @@ def checkpoints(parser: ArgumentParser) -> Callable[[Namespace], int]:
     )
     add("--data", default="sample", help='documents: "sample", "hub", "local" or a path')
     add("--lambada", help="where LAMBADA is, if not with the documents")
-    add("--documents", type=int, default=200, help="how many documents and passages to ask about")
+    add("--documents", type=int, default=200, help="documents and passages to test on")
     return _checkpoints
 
 

@@ -1,4 +1,4 @@
-"""One checkpoint, questioned: what `sweeps` runs when checkpoints are evaluated or looked at closely.
+"""Score one checkpoint on items and passages: what `sweeps` runs to evaluate or examine checkpoints.
 
 Answers go to files, one row per question, so that any two checkpoints can be compared item by item.
 """

@@ -1,4 +1,4 @@
-"""The four data sets under one roof: one loader per task, one schema per task whatever the source.
+"""Load the four data sets: one loader per task, one schema per task whatever the source.
 
 A loader checks every row and raises `ValueError` with the file, the row, what was expected and what to do.
 It returns a `datasets.Dataset`; tokenising and scoring happen elsewhere.

@@ -19,7 +19,7 @@ def fetch(parser: ArgumentParser) -> Callable[[Namespace], int]:
     exit codes: 0 all there, 1 some could not be downloaded (named, with the reason), 2 bad input
     """
     names = [task.folder for task in TASKS]
-    parser.add_argument("folder", type=Path, help="where they go; name it in NUNCHI_DATA afterwards")
+    parser.add_argument("folder", type=Path, help="target folder; set NUNCHI_DATA to it afterwards")
     some = f"some of {', '.join(names)}"
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=some)
     return fill

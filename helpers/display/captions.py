@@ -1,4 +1,4 @@
-"""A figure that carries its words along: the title as a caption, and a text for those who do not see it.
+"""Captions of figures: the title becomes the caption, with a text for those who do not see the figure.
 
 Both travel in the metadata of the output. A report sets the title as text above the drawing, where it can be
 read on a phone, and leaves it out of the drawing. JupyterLab shows the drawing whole, in the colours of its

@@ -1,4 +1,4 @@
-"""Relation rows: label shift, type pairs, places of entities, duplicates, and what the old study lost."""
+"""Relation rows: label shift, type pairs, places of entities, duplicates, and entities that a loader lost."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Train one entity tagger and keep every reading of its trajectory: last, best, SWA, EMA, LAWA, greedy soup.
+"""Train one entity tagger and keep every version of its weights: last, best, SWA, EMA, LAWA, greedy soup.
 
 `train_tagger` is what `helpers.sweeps` calls once per config. It selects on the validation part alone; the
 dev part is predicted for the record, never looked at. Tokenisation is done once, outside, by `encode_parts`.

@@ -121,7 +121,7 @@ def write_klue(path: Path, rows: "Dataset | Sequence[Mapping]", predicted: Seque
 
 
 def score(parser: ArgumentParser) -> Callable[[Namespace], int]:
-    """Score an entry as the notebooks do: relations, entities, classes or spans, told by its form.
+    """Score an entry as the notebooks do: relations, entities, classes or spans, recognised by its format.
 
     examples:
       nunchi score submission.csv klue-re-v1.1_dev.json    id, pred_label, probs: micro-F1, AUPRC
@@ -130,7 +130,7 @@ def score(parser: ArgumentParser) -> Callable[[Namespace], int]:
 
     exit codes: 0 scored, 2 bad input: ids that do not match, unknown labels, another format
     """
-    parser.add_argument("entry", type=Path, help="what was handed in: CSV, or KLUE's JSON or TSV")
+    parser.add_argument("entry", type=Path, help="the submission: CSV, or KLUE's JSON or TSV")
     parser.add_argument("gold", type=Path, help="a file of the same rows with their labels")
     return _score
 

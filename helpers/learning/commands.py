@@ -12,7 +12,7 @@ def pretrain(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """Pretrain an encoder on plain text and save it as a Hugging Face folder.
 
     The folder works as the parameter `model` of every notebook and, after `import helpers.learning.encoders`,
-    with `AutoModel.from_pretrained`. Stopped in the middle, the same command goes on.
+    with `AutoModel.from_pretrained`. If it is stopped, the same command continues.
 
     examples:
       nunchi pretrain news.txt --out my-encoder                    one text a line
@@ -37,7 +37,7 @@ def pretrain(parser: ArgumentParser) -> Callable[[Namespace], int]:
     )
     add("--vocabulary-size", type=int, default=8000, help="of a tokenizer that is trained here")
     add("--hidden", type=int, default=128, help="width of a model from scratch")
-    add("--epochs", type=int, default=3, help="how often the text is read")
+    add("--epochs", type=int, default=3, help="passes over the text")
     add(
         "--peak-lr",
         type=float,

@@ -1,4 +1,4 @@
-"""When things happen in a training run: its settings, its rhythms, its learning rate.
+"""Settings of a training run: what they may be, when it evaluates and saves, its learning rate.
 
 Plain values and pure functions of the step; the loop itself is `loop`.
 """

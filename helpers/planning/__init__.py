@@ -1,1 +1,1 @@
-"""What a suite would cost before anything is trained, whether it runs here, and what stands in its way."""
+"""Before a suite trains: what it would cost, whether it runs on this machine, and what would stop it."""

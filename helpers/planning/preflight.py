@@ -1,4 +1,4 @@
-"""What stands in the way of a suite, found before anything trains: the hub, models, packages, cards, disk."""
+"""What would stop a suite, found before anything trains: the hub, models, packages, cards, disk."""
 
 from __future__ import annotations
 

@@ -25,8 +25,8 @@ def predict(parser: ArgumentParser) -> Callable[[Namespace], int]:
     """Predict the rows of a file with a model that a notebook kept, or the mean of several.
 
     The file may be anything that `nunchi import` reads, with or without labels, a .txt with one text a line,
-    or - for standard input (JSON, or one text a line). Answers have character offsets, labels and calibrated
-    probabilities. With --entry they have the form that a competition wants, checked first.
+    or - for standard input (JSON, or one text a line). Predictions have character offsets, labels and
+    calibrated probabilities. With --entry they are checked and written in the format of a competition.
 
     examples:
       nunchi predict reports/sample/04_ner_swa_ensemble/models/* news.txt --out found.jsonl
@@ -42,10 +42,10 @@ def predict(parser: ArgumentParser) -> Callable[[Namespace], int]:
     parser.add_argument(
         "--entry",
         action="store_true",
-        help="hand it in: .csv as Boostcamp and UNLP want it, .json or .tsv as KLUE's dev files",
+        help="write a competition entry: .csv for Boostcamp and UNLP, .json or .tsv like KLUE's dev files",
     )
     parser.add_argument(
-        "--sample", type=Path, help="a sample_submission.csv whose header, ids and order count"
+        "--sample", type=Path, help="a sample_submission.csv whose header, ids and order are used"
     )
     return _predict
 

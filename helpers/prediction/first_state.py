@@ -1,4 +1,4 @@
-"""Spare the last layer of an encoder what its head never reads.
+"""In the last layer of an encoder, compute only the state that its head uses.
 
 A head that pools the first token needs one state of the last layer: its query sees all tokens, and the rest
 of the layer works on one state instead of hundreds. Of two layers that saves nearly a half. The logits are

@@ -1,1 +1,1 @@
-"""Relation extraction, notebooks 02 and 03: what is between two entities of a sentence."""
+"""Relation extraction, notebooks 02 and 03: the relation between two entities of a sentence."""

@@ -1,4 +1,4 @@
-"""One label covers most rows, and not the same share in training and in use: weights, draws, priors.
+"""Label imbalance, and label shares that differ between training and use: weights, sampling, priors.
 
 Everything is about rows with one label out of `names`, the first of which is no_relation.
 """
