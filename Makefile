@@ -5,6 +5,8 @@ SUITE  ?= sample
 JOBS   ?= $(if $(filter klue small-gpu paper,$(SUITE)),1,2)
 # Extra words for pip, e.g. PIP_ARGS="--extra-index-url …" to choose a CPU or CUDA build of torch.
 PIP_ARGS ?=
+# Keep compiled modules, whatever the shell says: every kernel and worker would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev

@@ -1,11 +1,14 @@
 """Encoders and heads: every kind trains, saves and loads; losses and poolings equal their definitions."""
 
 import json
+import math
 import os
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from peft import PeftModel
 from torch import nn
 from torch.nn.functional import cross_entropy, logsigmoid
@@ -347,3 +350,27 @@ def test_a_linear_head_is_one_matrix():
     assert [tuple(weights.shape) for weights in net.head.parameters()] == [(2, 16)]
     with pytest.raises(ValueError, match="head must be one of tanh, linear"):
         heads.classifier(body, ["a", "b"], task="multilabel", head="cubic")
+
+
+@given(p=st.floats(0, 1), rows=st.integers(1, 7))
+def test_dropout_drops_or_scales_and_its_gradient_is_the_same_mask(p, rows):
+    states = torch.full((rows, 3), 2.0, dtype=torch.float64, requires_grad=True)
+    module, kept = encoders.QuickDropout(p), 1 - round(p * 2**16) / 2**16
+    out = module(states)
+    (gradient,) = torch.autograd.grad(out.sum(), states)
+    assert out.dtype == states.dtype and torch.equal(out, 2 * gradient)
+    assert all(one == pytest.approx(1 / kept, rel=1e-6) for one in gradient.flatten().tolist() if one)
+    assert gradient.all() if kept == 1 else gradient.any() <= (kept > 0)
+    assert torch.equal(module.eval()(states), states)
+
+
+@pytest.mark.parametrize("p", [0.05, 0.1, 0.5, 0.9])
+def test_dropout_drops_its_share_everywhere_and_independently(p):
+    torch.manual_seed(0)
+    dropped = encoders.QuickDropout(p)(torch.ones(1000, 1000)) == 0
+    bound = 4 * math.sqrt(p * (1 - p) / 1e6)
+    assert dropped.float().mean() == pytest.approx(p, abs=bound)
+    for neighbours in (dropped[:, 1:] & dropped[:, :-1], dropped[1:] & dropped[:-1]):
+        assert neighbours.float().mean() == pytest.approx(p * p, abs=2 * bound)
+    for lane in range(4):  # of the four numbers that one draw of 64 bits gives
+        assert dropped[:, lane::4].float().mean() == pytest.approx(p, abs=2 * bound)

@@ -19,7 +19,7 @@ from helpers.learning import checkpointing, encoders, heads
 from helpers.learning.averaging import EMA, LAWA, SWA, trained_weights
 from helpers.learning.config import Every, Moment, TrainConfig, learning_rate
 from helpers.learning.inference import predict
-from helpers.learning.loop import QuickDropout, fit
+from helpers.learning.loop import fit
 from tests import forked
 
 LABELS = ("low", "high")
@@ -492,34 +492,10 @@ def test_decay_and_clipping_can_be_left_out():
     assert all(torch.equal(one, none[name]) for name, one in unlimited.items())
 
 
-@given(p=st.floats(0, 1), rows=st.integers(1, 7))
-def test_dropout_drops_or_scales_and_its_gradient_is_the_same_mask(p, rows):
-    states = torch.full((rows, 3), 2.0, dtype=torch.float64, requires_grad=True)
-    module, kept = QuickDropout(p), 1 - round(p * 2**16) / 2**16
-    out = module(states)
-    (gradient,) = torch.autograd.grad(out.sum(), states)
-    assert out.dtype == states.dtype and torch.equal(out, 2 * gradient)
-    assert all(one == pytest.approx(1 / kept, rel=1e-6) for one in gradient.flatten().tolist() if one)
-    assert gradient.all() if kept == 1 else gradient.any() <= (kept > 0)
-    assert torch.equal(module.eval()(states), states)
-
-
-@pytest.mark.parametrize("p", [0.05, 0.1, 0.5, 0.9])
-def test_dropout_drops_its_share_everywhere_and_independently(p):
-    torch.manual_seed(0)
-    dropped = QuickDropout(p)(torch.ones(1000, 1000)) == 0
-    bound = 4 * math.sqrt(p * (1 - p) / 1e6)
-    assert dropped.float().mean() == pytest.approx(p, abs=bound)
-    for neighbours in (dropped[:, 1:] & dropped[:, :-1], dropped[1:] & dropped[:-1]):
-        assert neighbours.float().mean() == pytest.approx(p * p, abs=2 * bound)
-    for lane in range(4):  # of the four numbers that one draw of 64 bits gives
-        assert dropped[:, lane::4].float().mean() == pytest.approx(p, abs=2 * bound)
-
-
 def test_training_on_a_cpu_drops_quickly_and_a_saved_model_does_not_know():
     model = tagger(dropout=0.3)
     fit(model, tagging_rows(), config=TrainConfig(epochs=1, peak_lr=1e-3, batch_rows=8))
     found = [module for module in model.modules() if isinstance(module, torch.nn.Dropout)]
-    assert found and {type(module) for module in found} == {QuickDropout}
+    assert found and {type(module) for module in found} == {encoders.QuickDropout}
     assert {module.p for module in found} == {0.3}
     assert tagger(dropout=0.3).state_dict().keys() == model.state_dict().keys()
