@@ -10,8 +10,9 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev
-# Two workers; a file's tests stay together, because they share fixtures.
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadfile
+# A file's tests stay together, because they share fixtures. Three workers on two cores, where tests wait: for a
+# kernel, a browser, a cluster.
+PYTEST := $(BIN)/python -m pytest --dist loadfile -n
 
 # Of `make fuzz`, `make soak` and `make mutants`. RECORD=1, of `make coverage` too: put what they find into
 # reports/recorded/proof, from where `make readme` takes it.
@@ -43,16 +44,16 @@ readme: $(READY)
 	$(BIN)/nunchi readme
 
 test: lint
-	$(PYTEST)
+	$(PYTEST) 3
 
 # The same tests, half as fast: which branches of helpers/ no test takes.
 coverage: $(DEV)
-	$(PYTEST) --cov --cov-report= || { $(BIN)/python -m tests.proof; exit 1; }
+	$(PYTEST) 2 --cov --cov-report= || { $(BIN)/python -m tests.proof; exit 1; }
 	$(BIN)/python -m tests.proof $(RECORDED)
 
-# The tests that take under a second each. Those that take longer are listed in tests/durations.json.
+# The tests that take under half a second each. Those that take longer are listed in tests/durations.json.
 check: lint
-	$(PYTEST) --fast
+	$(PYTEST) 2 --fast
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -61,9 +62,9 @@ lint: $(DEV)
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 
-# Run it on an idle machine: a test that takes over a second there leaves `make check`.
+# Run it on an idle machine: a test that takes over half a second there leaves `make check`.
 durations: $(DEV)
-	$(PYTEST) --record-durations
+	$(PYTEST) 2 --record-durations
 
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. notebooks

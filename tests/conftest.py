@@ -25,7 +25,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
 DURATIONS = ROOT / "tests" / "durations.json"
-FAST = 1.0  # seconds; tests that took longer when `make durations` was last run are left out of `make check`
+FAST = 0.5  # seconds; tests that took longer when `make durations` was last run are left out of `make check`
 
 
 @pytest.fixture(scope="session")
@@ -90,7 +90,7 @@ def korean(smoke) -> Path:
 
 
 def pytest_addoption(parser):
-    parser.addoption("--fast", action="store_true", help="leave out browser tests and tests over a second")
+    parser.addoption("--fast", action="store_true", help="leave out browser tests and slow ones")
     parser.addoption("--record-durations", action="store_true", help=f"write {DURATIONS.name} for --fast")
 
 
@@ -123,7 +123,7 @@ def _marked(item: pytest.Item) -> bool:
 
 
 class Durations:
-    """Record which tests take over a second, each with all the fixtures that it needs, and which files.
+    """Record which tests take over half a second, each with all the fixtures that it needs, and which files.
 
     A shared fixture is counted for every test that uses it: whichever runs first in the fast tier pays. It is
     counted once for the file.

@@ -133,14 +133,14 @@ class TestWalkThroughs:
         assert walk.metrics("02_tokenizer_comparison")["verdict"]
 
     def test_classes_and_spans(self, walk, capsys):
-        follow(walk, "Several classes a text, and spans: notebook 05", capsys)
+        follow(walk, "Several classes per text, and spans: notebook 05", capsys)
         assert scored(walk, "classes.csv")["macro-F1"] >= 0 and scored(walk, "spans.csv")["character F1"] >= 0
         header = (walk.folder / "classes.csv").read_text().splitlines()[0]
         assert header == "id,맛,가격,친절"
 
     def test_an_entry_for_fold_0_scores_what_the_notebook_said(self, walk, capsys):
         """The notebook reports on fold 0, whose posts its models have not seen."""
-        follow(walk, "Several classes a text, and spans: notebook 05", capsys)
+        follow(walk, "Several classes per text, and spans: notebook 05", capsys)
         place = walk.folder / "my-reports" / "mine" / "05_lb_probing_thresholds"
         inside = {
             row["id"] for row in csv.DictReader((place / "out_of_fold.csv").open()) if row["fold"] == "0"
@@ -162,7 +162,7 @@ class TestWalkThroughs:
         assert walk.metrics("06_mlm_coref_analysis")["headline"]
 
     def test_all_of_it(self, walk, capsys):
-        follow(walk, "All of it before training: notebook 01", capsys)
+        follow(walk, "Check the data before training: notebook 01", capsys)
         assert walk.metrics("01_eda")["verdict"]
 
     def test_from_python(self, walk, capsys):
