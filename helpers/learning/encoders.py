@@ -162,11 +162,12 @@ class QuickDropout(torch.nn.Dropout):
         dropped = round(self.p * 2**16)
         if not self.training or not dropped:
             return states
-        drawn = torch.empty(states.numel() // 4 + 1, dtype=torch.int64).random_(-(2**63), None)
-        bits = drawn.view(torch.int16)[: states.numel()].view(states.shape).float()  # -32,768 to 32,767
+        drawn = torch.empty(states.numel() // 4 + 1, dtype=torch.int64, device=states.device)
+        bits = drawn.random_(-(2**63), None).view(torch.int16)[: states.numel()]  # -32,768 to 32,767
         scale = 2**16 / max(2**16 - dropped, 1)
         # 0 below the first value that is kept, 1 from there on, without the cost of comparing and choosing
-        return states * bits.add_(2**15 + 1 - dropped).clamp_(0, 1).mul_(scale).to(states.dtype)
+        mask = bits.view(states.shape).float().add_(2**15 + 1 - dropped).clamp_(0, 1).mul_(scale)
+        return states * mask.to(states.dtype)
 
 
 def _set_dropout(model: PreTrainedModel, share: float) -> None:
