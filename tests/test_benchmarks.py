@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -69,6 +70,14 @@ def test_a_faster_wrong_result_does_not_hold():
 def test_a_broken_case_is_an_error_row():
     (row,) = harness.run(Race(**{**vars(RACE), "ours": lambda data: 1 / 0}))
     assert row.error == "ZeroDivisionError: division by zero" and not row.met
+
+
+def test_each_case_has_a_process_of_its_own_and_one_that_dies_is_an_error_row():
+    assert harness.run_alone(RACE) == harness.run(RACE)
+    ids = {harness.run_alone(Limit(name="id", work="", measure=os.getpid, limit=0, unit=""))[0].value for _ in "ab"}
+    assert len(ids | {os.getpid()}) == 3
+    (row,) = harness.run_alone(Limit(name="x", work="", measure=lambda: os._exit(7), limit=1, unit="s"))
+    assert row.error == "its process ended with 7" and not row.met
 
 
 def test_a_limit_holds_up_to_its_bound():

@@ -32,7 +32,7 @@ def main(words: list[str]) -> int:
         if words and not any(word in case.name for word in words):
             continue
         print(f"{case.name} …", flush=True)
-        outcome = [harness.against(row, recorded) for row in harness.run(case)]
+        outcome = [harness.against(row, recorded) for row in harness.run_alone(case)]
         print(*(f"    {row.name}: {report.line(row)}" for row in outcome), sep="\n", flush=True)
         rows += outcome
     if not words:  # a partial run must not replace the whole report
