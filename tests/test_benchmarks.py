@@ -74,7 +74,8 @@ def test_a_broken_case_is_an_error_row():
 
 def test_each_case_has_a_process_of_its_own_and_one_that_dies_is_an_error_row():
     assert harness.run_alone(RACE) == harness.run(RACE)
-    ids = {harness.run_alone(Limit(name="id", work="", measure=os.getpid, limit=0, unit=""))[0].value for _ in "ab"}
+    process = Limit(name="id", work="", measure=os.getpid, limit=0, unit="")
+    ids = {harness.run_alone(process)[0].value for _ in range(2)}
     assert len(ids | {os.getpid()}) == 3
     (row,) = harness.run_alone(Limit(name="x", work="", measure=lambda: os._exit(7), limit=1, unit="s"))
     assert row.error == "its process ended with 7" and not row.met

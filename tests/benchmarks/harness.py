@@ -1,4 +1,4 @@
-"""What a benchmark is and how it is timed: a process of its own, interleaved repeats, medians, equality first.
+"""What a benchmark is and how it is timed: in its own process, repeats interleaved, equality first.
 
 A `Race` puts our function beside what people use instead, on the same data and in the same run.
 A `Limit` is a figure with an upper bound. Both become rows of `bench.json`.
