@@ -58,8 +58,11 @@ def test_a_recorded_run_is_what_later_runs_are_held_to(tmp_path, monkeypatch, ca
     assert run("sum") == 0
     assert run("sum", ours=costing(0.6), targets={}) == 1  # 3.3×
     assert "fell by more than 15%" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="a whole run: leave out 'sum'"):
-        run("--record", "sum")
+    (tmp_path / "bench.json").write_text('{"sum vs slow": 9.0, "other": 2.0}')
+    run("--record", "sum")
+    assert json.loads((tmp_path / "bench.json").read_text()) == {"sum vs slow": 4.0, "other": 2.0}
+    run("--record")
+    assert json.loads((tmp_path / "bench.json").read_text()) == {"sum vs slow": 4.0}
 
 
 def test_a_faster_wrong_result_does_not_hold():
