@@ -26,7 +26,9 @@ from helpers.learning.bilstm import BiLSTMModel
 
 TASKS = ("sequence", "multilabel", "tokens")
 HEADS = ("tanh", "linear")  # a hidden layer, or one matrix without a bias, as decoders are mostly fine-tuned
-POOLINGS = {"first": 1, "last": 1, "mean": 1, "starts": 2, "starts+max": 3}  # states per row
+POOLINGS = {  # states per row
+    "first": 1, "last": 1, "mean": 1, "starts": 2, "starts+max": 3, "starts+pieces": 5,
+}  # fmt: skip
 
 
 class ClassifierConfig(PreTrainedConfig):
@@ -115,7 +117,9 @@ class Classifier(PreTrainedModel):
             )
         pooled = [states[rows, subject], states[rows, object]]
         if self.config.pooling == "starts+max":
-            pooled.append(states.masked_fill(mask[..., None] == 0, float("-inf")).amax(dim=1))
+            pooled.append(_largest(states, mask == 1))
+        elif self.config.pooling == "starts+pieces":
+            pooled += [_largest(states, piece) for piece in _pieces(mask, subject, object)]
         return torch.cat(pooled, dim=1)
 
     def _loss(self, logits: Tensor, labels: Tensor) -> Tensor:
@@ -143,8 +147,10 @@ def classifier(
     """Put a head on an encoder.
 
     `class_weights` are `{label: weight}` (1 elsewhere) or one weight per label; for "multilabel" they weigh
-    the positives. The poolings "starts" and "starts+max" read the columns subject_start and object_start,
-    token positions. `dropout` before the head is 0.1, or none after a BiLSTM, which drops its own output.
+    the positives. Poolings that begin with "starts" read the columns subject_start and object_start, token
+    positions. They join the states there and the largest value of each dimension: over the row ("+max"), or
+    in each of the pieces left of, between and right of the two ("+pieces"). `dropout` before the head is 0.1,
+    or none after a BiLSTM, which drops its own output.
     """
     given = {"task": (task, TASKS), "pooling": (pooling, POOLINGS), "head": (head, HEADS)}
     for name, (value, known) in given.items():
@@ -163,6 +169,20 @@ def classifier(
     )
     with seeded(seed):
         return Classifier(config, encoder)
+
+
+def _pieces(mask: Tensor, subject: Tensor, object: Tensor) -> Iterator[Tensor]:
+    """Yield which positions (n, t) are left of, between and right of two: both ends belong to two pieces."""
+    at = torch.arange(mask.shape[1], device=mask.device)
+    first, second = torch.minimum(subject, object)[:, None], torch.maximum(subject, object)[:, None]
+    yield at <= first
+    yield (first <= at) & (at <= second)
+    yield (second <= at) & (mask == 1)
+
+
+def _largest(states: Tensor, wanted: Tensor) -> Tensor:
+    """Return the largest value of each dimension over the wanted positions (n, t); each row needs one."""
+    return states.masked_fill(~wanted[..., None], float("-inf")).amax(dim=1)
 
 
 @contextmanager

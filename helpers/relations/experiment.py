@@ -38,7 +38,7 @@ class RelationConfig:
     layers: int = 1
     dropout: float = 0.1  # while fine-tuning
     scheme: str = "typed-punct"  # one of markers.SCHEMES, or markers.FIRST_MATCH
-    pooling: str = "starts+max"
+    pooling: str = "starts+max"  # one of heads.POOLINGS
     max_length: int = 256
     peak_lr: float = 2e-3
     encoder_lr: float = 1.0  # the encoder's share of it
@@ -53,7 +53,12 @@ class RelationConfig:
 
     def __post_init__(self):
         markers.scheme_parts(self.scheme)
-        for name, allowed in (("constraint", ("none", *constraints.KINDS)), ("sampling", SAMPLINGS)):
+        choices = {
+            "constraint": ("none", *constraints.KINDS),
+            "pooling": tuple(heads.POOLINGS),
+            "sampling": SAMPLINGS,
+        }
+        for name, allowed in choices.items():
             if getattr(self, name) not in allowed:
                 raise ValueError(f"{name} must be one of {', '.join(allowed)}; got {getattr(self, name)!r}")
         if self.model in encoders.KINDS and not self.tokenizer:

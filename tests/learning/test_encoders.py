@@ -116,6 +116,9 @@ def test_poolings_by_hand():
     }
     top = torch.stack([states[0].amax(0), states[1, :2].amax(0)])
     want["starts+max"] = torch.cat([want["starts"], top], dim=1)
+    cut = [((0, 2), (1, 3), (2, 4)), ((0, 1), (0, 2), (1, 2))]  # the second row is padded from 2 on
+    pieces = [torch.cat([states[i, a:b].amax(0) for a, b in row]) for i, row in enumerate(cut)]
+    want["starts+pieces"] = torch.cat([want["starts"], torch.stack(pieces)], dim=1)
     for pooling, pooled in want.items():
         model = heads.classifier(body, ["a", "b"], task="sequence", pooling=pooling).eval()
         got = model(IDS, MASK, subject_start=torch.tensor([2, 0]), object_start=torch.tensor([1, 1])).logits
@@ -199,7 +202,9 @@ def test_bigram_buckets_spread():
     assert load.max() < 4 * load.mean() and (load == 0).float().mean() < 0.02
 
 
-@pytest.mark.parametrize(("kind", "pooling"), [("bilstm", "starts"), ("bert", "starts+max")])
+@pytest.mark.parametrize(
+    ("kind", "pooling"), [("bilstm", "starts"), ("bert", "starts+max"), ("bilstm", "starts+pieces")]
+)
 def test_entity_start_heads_learn_what_cls_cannot(kind, pooling):
     rows, unseen, losses = sequence_rows(300), sequence_rows(100, seed=1), {}
     for used in (pooling, "first"):

@@ -123,6 +123,8 @@ def test_misspelt_settings_are_refused():
         RelationConfig(model="bilstm")
     with pytest.raises(ValueError, match="constraint must be one of"):
         RelationConfig(tokenizer="train:bpe", constraint="types")
+    with pytest.raises(ValueError, match=r"pooling must be one of first, .*; got 'pieces'"):
+        RelationConfig(tokenizer="train:bpe", pooling="pieces")
     with pytest.raises(ValueError, match="scheme must be one of"):
         RelationConfig(tokenizer="train:bpe", scheme="typed punct")
 
