@@ -23,7 +23,7 @@ HELPERS = [
     ROOT / "helpers" / name
     for name in (
         "declarations.py", "grids.py", "records.py",
-        "pretrained.py", "corpora/checks.py", "display/explorers.py",
+        "pretrained/__init__.py", "corpora/checks.py", "display/explorers.py",
         "display/figures.py", "display/highlight.py", "display/wording.py", "relations/data.py",
         "eda/*.py", "relations/*.py", "entities/*.py", "multilabel/*.py", "coreference/*.py",
     )
