@@ -19,7 +19,7 @@ TIMEOUT = 5  # seconds
 SAFE, PICKLED = "model.safetensors", "pytorch_model.bin"
 
 
-class Finding(NamedTuple):
+class Check(NamedTuple):
     """One thing that was looked at; `fine` is None where it could not be."""
 
     about: str
@@ -33,7 +33,7 @@ class Finding(NamedTuple):
 
 def preflight(
     found: Mapping[Training, int], names: Iterable[str], *, hub_data: bool, folder: Path
-) -> Iterator[Finding]:
+) -> Iterator[Check]:
     """Yield findings: `names` are what the parameters name on the hub, `folder` is where results go."""
     names = list(names)
     online = None
@@ -64,14 +64,14 @@ def reachable(address: str | None = None) -> bool:
         return False
 
 
-def _hub(online: bool, data: bool) -> Finding:
+def _hub(online: bool, data: bool) -> Check:
     if online:
-        return Finding("hub", True, "reachable")
+        return Check("hub", True, "reachable")
     told = "not reachable from here" + ("; the data sets come from it (`data: hub`)" if data else "")
-    return Finding("hub", False, f"{told}. What is in its cache can be used, nothing else can")
+    return Check("hub", False, f"{told}. What is in its cache can be used, nothing else can")
 
 
-def _cached(name: str) -> Finding:
+def _cached(name: str) -> Check:
     """Look a model up where downloads are kept."""
     from huggingface_hub import try_to_load_from_cache
 
@@ -83,11 +83,11 @@ def _cached(name: str) -> Finding:
     }
     if "config.json" not in there:
         which = f" --revision {commit}" if commit else ""
-        return Finding(name, False, f"not in the cache; where there is a network: hf download {base}{which}")
+        return Check(name, False, f"not in the cache; where there is a network: hf download {base}{which}")
     return _format(name, there)
 
 
-def _published(name: str) -> Finding:
+def _published(name: str) -> Check:
     """Ask the hub about a model: is it there, may it be read, in which format are its weights?"""
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, HfHubHTTPError, RepositoryNotFoundError
@@ -97,48 +97,46 @@ def _published(name: str) -> Finding:
         info = HfApi().model_info(base, revision=commit)
         HfApi().auth_check(base)
     except GatedRepoError:
-        return Finding(name, False, "gated: accept its licence on the hub, then `hf auth login`")
+        return Check(name, False, "gated: accept its licence on the hub, then `hf auth login`")
     except RepositoryNotFoundError:
-        return Finding(name, False, "there is no such model on the hub, or it is private")
+        return Check(name, False, "there is no such model on the hub, or it is private")
     except (HfHubHTTPError, OSError) as error:
-        return Finding(name, None, f"could not be asked about: {error}")
+        return Check(name, None, f"could not be asked about: {error}")
     return _format(name, {entry.rfilename for entry in info.siblings or ()})
 
 
-def _format(name: str, files: set[str]) -> Finding:
+def _format(name: str, files: set[str]) -> Check:
     if any(file.endswith(".safetensors") for file in files):
-        return Finding(name, True, "safetensors")
+        return Check(name, True, "safetensors")
     if PICKLED in files:
-        return Finding(name, True, "a pickle only: read without running code, and converted once")
+        return Check(name, True, "a pickle only: read without running code, and converted once")
     if any(file.endswith(".bin") for file in files):
-        return Finding(
-            name, False, "weights in several pickles: convert it (save_pretrained), pass the folder"
-        )
-    return Finding(name, None, "config found, no weights beside it: a tokenizer alone can be used")
+        return Check(name, False, "weights in several pickles: convert it (save_pretrained), pass the folder")
+    return Check(name, None, "config found, no weights beside it: a tokenizer alone can be used")
 
 
-def _package(name: str, advice: str) -> Finding:
+def _package(name: str, advice: str) -> Check:
     there = find_spec(name) is not None
-    return Finding(name, there, "installed" if there else f"not installed: {advice}")
+    return Check(name, there, "installed" if there else f"not installed: {advice}")
 
 
-def _cards(costs: Iterable[estimates.Cost]) -> Iterator[Finding]:
+def _cards(costs: Iterable[estimates.Cost]) -> Iterator[Check]:
     import torch
 
     need = max(costs, key=lambda one: one.peak)
     largest = f"the largest run ({need.training.model}) takes about {estimates.gigabytes(need.peak)}"
     if not torch.cuda.is_available():
-        yield Finding("GPU", False, f"none here; {largest}, {need.smallest_card()} or larger")
+        yield Check("GPU", False, f"none here; {largest}, {need.smallest_card()} or larger")
         return
     for number in range(torch.cuda.device_count()):
         card = torch.cuda.get_device_properties(number)
         fits = need.peak <= estimates.USABLE * card.total_memory
-        yield Finding(f"{card.name}, {estimates.gigabytes(card.total_memory)}", fits, largest)
+        yield Check(f"{card.name}, {estimates.gigabytes(card.total_memory)}", fits, largest)
     bf16 = torch.cuda.is_bf16_supported(including_emulation=False)
-    yield Finding("bf16", True, "computed by the card" if bf16 else "not on this card: fp16 is used instead")
+    yield Check("bf16", True, "computed by the card" if bf16 else "not on this card: fp16 is used instead")
 
 
-def _disk(costs: Iterable[estimates.Cost], folder: Path) -> Iterator[Finding]:
+def _disk(costs: Iterable[estimates.Cost], folder: Path) -> Iterator[Check]:
     costs = list(costs)
     kept = sum(one.runs * one.kept for one in costs) + max(one.passing for one in costs)
     downloads = sum({one.training.model: one.download for one in costs}.values())
@@ -147,4 +145,4 @@ def _disk(costs: Iterable[estimates.Cost], folder: Path) -> Iterator[Finding]:
         there = next(parent for parent in (place, *place.absolute().parents) if parent.is_dir())
         free = shutil.disk_usage(there).free
         told = f"{estimates.gigabytes(need)} needed, {estimates.gigabytes(free)} free in {there}"
-        yield Finding(about, free >= need, told)
+        yield Check(about, free >= need, told)

@@ -23,7 +23,7 @@ TRAIN = ("train", "sweep", "score_posts", "score_characters", "evaluate")
 SILENT = ("helpers.display", "helpers.corpora", "helpers.statistics", "helpers.declarations")
 
 
-class Run(NamedTuple):
+class PlannedRun(NamedTuple):
     """One entry of a sweep: its name, what it calls, the config, and the part of the data if it has parts."""
 
     sweep: str
@@ -75,7 +75,7 @@ class _Space(dict):
         return self.setdefault(name, Unknown(name))
 
 
-def record(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -> list[Run]:
+def record(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -> list[PlannedRun]:
     """Return what the cells tagged `plan` would train, each run once.
 
     `cells` are all code cells, for their imports; `values` are the notebook's parameters.
@@ -169,7 +169,7 @@ class _Recorder:
     """Stands in for what trains, and for what the cells between two sweeps need of its results."""
 
     def __init__(self) -> None:
-        self.runs: list[Run] = []
+        self.runs: list[PlannedRun] = []
         self.stand_ins: dict[str, Callable] = {
             "helpers.relations.results.train": self._train,
             "helpers.entities.results.train": self._train_taggers,
@@ -201,11 +201,11 @@ class _Recorder:
         return value
 
     def _train(self, splits: Any, configs: Sequence[Any], *, name: str) -> Unknown:
-        self.runs += [Run(name, "train_and_score", config, (splits,)) for config in configs]
+        self.runs += [PlannedRun(name, "train_and_score", config, (splits,)) for config in configs]
         return Unknown(name)
 
     def _train_taggers(self, parts: Any, encodings: Any, configs: Sequence[Any], *, name: str) -> Unknown:
-        self.runs += [Run(name, "train_tagger", config) for config in configs]
+        self.runs += [PlannedRun(name, "train_tagger", config) for config in configs]
         return Unknown(name)
 
     def _encoders(self, data: str, names: Sequence[str], settings: Mapping[str, Any], **text: Any):
@@ -214,7 +214,7 @@ class _Recorder:
         own = {key: value for key, value in settings.items() if key not in TEXTS}
         texts = ", ".join(settings.get("only", ()))
         part = ("posts" if "texts" in text else data, settings.get("sentences"), texts)
-        self.runs += [Run(NAME, "pretrain", settings_of(name, own), part) for name in names]
+        self.runs += [PlannedRun(NAME, "pretrain", settings_of(name, own), part) for name in names]
         on_the_way = [f"snapshot {number + 1}" for number in range(own.get("snapshots", 0))]
         folders = {name: " ".join(filter(None, (NAME, name, texts))) for name in names}
         return {
@@ -226,19 +226,21 @@ class _Recorder:
         import pandas as pd
 
         configs = [dict(config) for config in configs]
-        self.runs += [Run(name, function._name, _Settings(config)) for config in configs]
+        self.runs += [PlannedRun(name, function._name, _Settings(config)) for config in configs]
         frame = pd.DataFrame(configs)
         return frame.assign(folder=[f"{name}-{number}" for number in range(len(frame))])
 
     def _score_posts(self, models, posts, assigned, *, left_out, seed: int = 0) -> Unknown:
         for model, folds in itertools.product(models.values(), left_out):
             if type(model).__name__ == "Network":  # n-grams take seconds, and no GPU
-                self.runs.append(Run("techniques", "score_left_out", model, (assigned, tuple(folds), seed)))
+                self.runs.append(
+                    PlannedRun("techniques", "score_left_out", model, (assigned, tuple(folds), seed))
+                )
         return Unknown("scores")
 
     def _score_characters(self, taggers, posts, assigned, *, without, seed: int = 0) -> Unknown:
         part = (assigned, tuple(without), seed)
-        self.runs += [Run("trigger-spans", "tag_left_out", one, part) for one in taggers.values()]
+        self.runs += [PlannedRun("trigger-spans", "tag_left_out", one, part) for one in taggers.values()]
         return Unknown("characters")
 
 

@@ -16,7 +16,7 @@ import yaml
 
 from helpers.corpora.texts import SAMPLE_ROWS
 from helpers.learning.config import SCHEDULE_FREE
-from helpers.planning.recorder import Run, record
+from helpers.planning.recorder import PlannedRun, record
 
 FACTS: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("cards.yaml").read_text(encoding="utf-8"))
 VALID_SHARE = 0.1  # of the relations' training rows
@@ -60,7 +60,7 @@ def read(cells: Sequence[str], plan: Sequence[str], values: Mapping[str, Any]) -
     return found
 
 
-def _relation(run: Run, values: Mapping[str, Any]) -> Training:
+def _relation(run: PlannedRun, values: Mapping[str, Any]) -> Training:
     config, sweep = run.config, run.sweep
     facts = FACTS["data"]["relations"]
     if sweep in ("06-reading", "06-domains"):
@@ -78,7 +78,7 @@ def _relation(run: Run, values: Mapping[str, Any]) -> Training:
     )  # fmt: skip
 
 
-def _tagger(run: Run, values: Mapping[str, Any]) -> Training:
+def _tagger(run: PlannedRun, values: Mapping[str, Any]) -> Training:
     config = run.config
     facts = FACTS["data"]["entities"]
     if run.sweep == "06-domain-taggers":
@@ -99,7 +99,7 @@ def _tagger(run: Run, values: Mapping[str, Any]) -> Training:
     )  # fmt: skip
 
 
-def _network(run: Run, values: Mapping[str, Any]) -> Training:
+def _network(run: PlannedRun, values: Mapping[str, Any]) -> Training:
     config, sweep, (_, without, _) = run.config, run.sweep, run.part
     facts = FACTS["data"]["posts"]
     posts = values["rows"] or facts["train"]
@@ -116,7 +116,7 @@ def _network(run: Run, values: Mapping[str, Any]) -> Training:
     )  # fmt: skip
 
 
-def _masked(run: Run, values: Mapping[str, Any]) -> Training | None:
+def _masked(run: PlannedRun, values: Mapping[str, Any]) -> Training | None:
     config, sweep = run.config, run.sweep
     if sweep == "06-base" and not config.base_epochs:
         return None  # a pretrained model is copied
@@ -137,7 +137,7 @@ def _masked(run: Run, values: Mapping[str, Any]) -> Training | None:
     )  # fmt: skip
 
 
-def _pretrained(run: Run, values: Mapping[str, Any]) -> Training:
+def _pretrained(run: PlannedRun, values: Mapping[str, Any]) -> Training:
     """Return the pretraining of an encoder; its batches hold so many tokens, not rows."""
     config, (data, asked, _) = run.config, run.part
     facts = FACTS["data"]["texts"]
@@ -158,7 +158,7 @@ def _size(config: Any, vocabulary: int) -> tuple[tuple[str, int], ...]:
     return tuple({"hidden": config.hidden, "layers": config.layers, "vocabulary": vocabulary}.items())
 
 
-READERS: dict[str, Callable[[Run, Mapping[str, Any]], Training | None]] = {
+READERS: dict[str, Callable[[PlannedRun, Mapping[str, Any]], Training | None]] = {
     "pretrain": _pretrained,
     "train_and_score": _relation,
     "train_tagger": _tagger,

@@ -22,7 +22,7 @@ from helpers.prediction.recipes import Recipe
 WEIGHTS, CONFIG = "model.safetensors", "config.json"
 
 
-class Member(NamedTuple):
+class KeptModel(NamedTuple):
     """A model ready for use: alone, or one of an ensemble."""
 
     model: Any
@@ -45,7 +45,7 @@ def keep(name: str, run: str | Path, recipe: Recipe, card: Card) -> dict[str, An
     return {"folder": f"models/{slug}", "task": recipe.task, "metric": card.metric, "score": card.own}
 
 
-def load(folder: str | Path) -> Member:
+def load(folder: str | Path) -> KeptModel:
     """Load a model's folder."""
     from helpers.learning.encoders import load_classifier, quiet
     from helpers.text.tokenizers import load_tokenizer
@@ -57,7 +57,7 @@ def load(folder: str | Path) -> Member:
     if not (place / WEIGHTS).is_file():
         raise ValueError(f"{place} has no {WEIGHTS}; weights in another form are not read")
     with quiet():  # the tokenizer's loader does not know the type of the model beside it
-        return Member(load_classifier(place).eval(), load_tokenizer(str(place)), recipe, place.name)
+        return KeptModel(load_classifier(place).eval(), load_tokenizer(str(place)), recipe, place.name)
 
 
 def export(folder: str | Path, target: Path) -> str:

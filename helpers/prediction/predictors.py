@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from helpers.prediction.answers import Answers, Classes, Entities, Relations, Spans
-from helpers.prediction.folders import Member
+from helpers.prediction.folders import KeptModel
 from helpers.prediction.recipes import Recipe
 
 Rows = Sequence[dict[str, Any]]
 BATCH_TOKENS = 2048  # activations fit the cache of a CPU, and tensors are not mapped into memory anew
 
 
-def answer(members: Sequence[Member], rows: Rows) -> Answers:
+def answer(members: Sequence[KeptModel], rows: Rows) -> Answers:
     """Predict rows as `corpora.load_unlabelled` gives them; answers come in their order."""
     together(members)
     predict: dict[str, Callable] = {
@@ -31,7 +31,7 @@ def answer(members: Sequence[Member], rows: Rows) -> Answers:
     return predict[members[0].recipe.task](members, list(rows))
 
 
-def together(members: Sequence[Member]) -> Recipe:
+def together(members: Sequence[KeptModel]) -> Recipe:
     """Return the recipe of the first member; refuse members that answer different questions."""
     if not members:
         raise ValueError("name at least one model's folder")
@@ -46,7 +46,7 @@ def together(members: Sequence[Member]) -> Recipe:
     return first
 
 
-def relations(members: Sequence[Member], rows: Rows) -> Relations:
+def relations(members: Sequence[KeptModel], rows: Rows) -> Relations:
     """Give each pair of entities a label: softmax at the member's temperature, averaged."""
     from scipy.special import softmax
 
@@ -54,7 +54,7 @@ def relations(members: Sequence[Member], rows: Rows) -> Relations:
     return Relations(rows, members[0].recipe, np.mean(probs, axis=0))
 
 
-def logits_of_relations(member: Member, rows: Rows) -> NDArray:
+def logits_of_relations(member: KeptModel, rows: Rows) -> NDArray:
     """Return what the model itself says: (rows, labels)."""
     from helpers.relations.experiment import encode_rows
 
@@ -63,7 +63,7 @@ def logits_of_relations(member: Member, rows: Rows) -> NDArray:
     return _logits(member, encoded)
 
 
-def _logits(member: Member, encoded: Any) -> NDArray:
+def _logits(member: KeptModel, encoded: Any) -> NDArray:
     from helpers.learning.inference import predict
     from helpers.prediction.first_state import first_state_only
 
@@ -71,7 +71,7 @@ def _logits(member: Member, encoded: Any) -> NDArray:
         return np.stack(predict(member.model, encoded, batch_tokens=BATCH_TOKENS)).astype(float)
 
 
-def entities(members: Sequence[Member], rows: Rows) -> Entities:
+def entities(members: Sequence[KeptModel], rows: Rows) -> Entities:
     """Find entities: probabilities per character, averaged, decoded to the most probable valid tags.
 
     A member's temperature counts in an ensemble and in the probabilities that are reported; one tagger alone
@@ -91,7 +91,7 @@ def entities(members: Sequence[Member], rows: Rows) -> Entities:
     return Entities(rows, members[0].recipe, decode(found), [sure[a:b] for a, b in pairwise(bounds)])
 
 
-def _tagged(member: Member, sentences: list[str]) -> Any:
+def _tagged(member: KeptModel, sentences: list[str]) -> Any:
     from helpers.entities.experiment import Encoding, Part, check_lengths, classes_for, encode_part, tag
     from helpers.entities.tags import encode
 
@@ -101,7 +101,7 @@ def _tagged(member: Member, sentences: list[str]) -> Any:
     return tag(member.model, encoded)._replace(temperature=member.recipe.temperature)
 
 
-def multilabel(members: Sequence[Member], rows: Rows) -> Classes:
+def multilabel(members: Sequence[KeptModel], rows: Rows) -> Classes:
     """Give each text its classes: mean score against mean threshold; probabilities by the curves."""
     from scipy.special import expit
 
@@ -117,7 +117,7 @@ def multilabel(members: Sequence[Member], rows: Rows) -> Classes:
     return Classes(rows, members[0].recipe, probs, np.mean(scores, axis=0) >= cuts)
 
 
-def spans(members: Sequence[Member], rows: Rows) -> Spans:
+def spans(members: Sequence[KeptModel], rows: Rows) -> Spans:
     """Find the characters whose mean score passes the mean threshold."""
     from helpers.multilabel.span_experiment import score_texts
     from helpers.multilabel.spans import spans_of
