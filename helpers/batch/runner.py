@@ -33,7 +33,7 @@ MAX_REPORT_BYTES = 1_000_000
 EXECUTION = "helpers.batch.execution"
 INLINE = "module://matplotlib_inline.backend_inline"  # matplotlib reads it before a kernel would set it
 # What every notebook's process needs, and what those that train import in their course.
-PROCESS = ("papermill.execute", "ipykernel.kernelapp", EXECUTION)
+PROCESS = (EXECUTION, "papermill.execute", "ipykernel.kernelapp")
 TRAINING = ("seaborn", "sklearn.linear_model", "sklearn.feature_extraction.text")
 
 
