@@ -12,7 +12,7 @@ READY := .venv/.ready
 DEV := .venv/.dev
 # A file's tests stay together, because they share fixtures. Three workers on two cores, where tests wait: for a
 # kernel, a browser, a cluster.
-PYTEST := $(BIN)/python -m pytest --dist loadfile -n
+PYTEST := $(BIN)/python -m pytest --dist loadfile
 
 # Of `make fuzz`, `make soak` and `make mutants`. RECORD=1, of `make coverage` too: put what they find into
 # reports/recorded/proof, from where `make readme` takes it.
@@ -44,16 +44,16 @@ readme: $(READY)
 	$(BIN)/nunchi readme
 
 test: lint
-	$(PYTEST) 3
+	$(PYTEST) -n 3
 
 # The same tests, half as fast: which branches of helpers/ no test takes.
 coverage: $(DEV)
-	$(PYTEST) 2 --cov --cov-report= || { $(BIN)/python -m tests.proof; exit 1; }
+	$(PYTEST) -n 2 --cov --cov-report= || { $(BIN)/python -m tests.proof; exit 1; }
 	$(BIN)/python -m tests.proof $(RECORDED)
 
 # The tests that take under half a second each. Those that take longer are listed in tests/durations.json.
 check: lint
-	$(PYTEST) 2 --fast
+	$(PYTEST) -n 2 --fast
 
 lint: $(DEV)
 	$(BIN)/ruff check .
@@ -64,7 +64,7 @@ lint: $(DEV)
 
 # Run it on an idle machine: a test that takes over half a second there leaves `make check`.
 durations: $(DEV)
-	$(PYTEST) 2 --record-durations
+	$(PYTEST) -n 2 --record-durations
 
 lab: $(READY)
 	$(BIN)/jupyter lab --notebook-dir=. notebooks
