@@ -330,3 +330,9 @@ def test_model_stock_takes_the_mean_of_what_did_not_start_alike_and_looks_at_eac
     for wrong in ((tuned[:1], starts[:1]), (tuned, starts[:1])):
         with pytest.raises(ValueError, match="two models or more and the start of each"):
             model_stock(*wrong)
+
+
+def test_one_model_with_another_start_is_enough_for_the_mean():
+    starts = [{"w": torch.tensor([value, 0.0])} for value in (1.0, 1.0, 2.0)]
+    tuned = [{"w": torch.tensor(some)} for some in ([3.0, 0.0], [0.0, 3.0], [0.0, 0.0])]
+    assert model_stock(tuned, starts)["w"].tolist() == [1.0, 1.0]
