@@ -1,8 +1,8 @@
 # `make reports` runs the notebooks into HTML, `make test` checks everything, `make check` the fast part of it.
 PYTHON ?= python3.11
 SUITE  ?= sample
-# Notebooks at a time. Long runs go one by one: their sweeps use every core, or every GPU.
-JOBS   ?= $(if $(filter klue small-gpu paper,$(SUITE)),1,2)
+# Notebooks at a time. On GPUs they go one by one: their sweeps use every GPU.
+JOBS   ?= $(if $(filter small-gpu paper,$(SUITE)),1,2)
 # Extra words for pip, e.g. PIP_ARGS="--extra-index-url …" to choose a CPU or CUDA build of torch.
 PIP_ARGS ?=
 # Keep compiled modules, whatever the shell says: every kernel and worker would compile the package anew.
@@ -10,7 +10,7 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 DEV := .venv/.dev
-# A file's tests stay together, because they share fixtures. Three workers on two cores, where tests wait: for a
+# A file's tests stay together, because they share fixtures. Four workers on two cores, where tests wait: for a
 # kernel, a browser, a cluster.
 PYTEST := $(BIN)/python -m pytest --dist loadfile
 
@@ -44,7 +44,7 @@ readme: $(READY)
 	$(BIN)/nunchi readme
 
 test: lint
-	$(PYTEST) -n 3
+	$(PYTEST) -n 4
 
 # The same tests, half as fast: which branches of helpers/ no test takes.
 coverage: $(DEV)
