@@ -17,6 +17,7 @@ from helpers.sample_world.particles import FORMS, particle
 FIELD = re.compile(r"\{([\w.\[\]]+)(?:![rs])?(?::([^{}]*))?\}")
 NUMBER = r"[+−-]?(?:[\d,]*\.?\d+|–|nan)(?: ?%)?(?: \[[^\]]*\])?"
 NUMERIC = re.compile(r"[+,\d.]*[dfg%,]|\+?,?\.?\d*")  # a format that only numbers have
+FIGURES = ("size", "signed")  # fields of `wording.finding` that hold a number without such a format
 EDGE = " \n.,;:!?*"  # what may stand around a phrase without belonging to it
 # Where a text may be cut: between sentences, in lists, around numbers and brackets.
 JOINT = re.compile(
@@ -163,7 +164,8 @@ def _patterns(english: str) -> Iterable[re.Pattern]:
         at = 0
         for field in FIELD.finditer(english):
             name, form = _group(field[1]), field[2] or ""
-            kind = NUMBER if form and NUMERIC.fullmatch(form) else wanted
+            figure = field[1] in FIGURES or (form and NUMERIC.fullmatch(form))
+            kind = NUMBER if figure else wanted
             group = f"(?P={name})" if name in seen else f"(?P<{name}>{kind})"
             parts += [re.escape(english[at : field.start()]), group]
             at, seen = field.end(), seen | {name}

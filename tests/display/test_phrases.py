@@ -13,6 +13,7 @@ BOOK = Phrasebook(
         ("a lookup of the two types", "두 유형의 조회표"),
         ("TF-IDF around the entities", "개체 주변 TF-IDF"),
         ("{system} beats {than} by {size}", "{system}[이/가] {than}보다 {size} 높다"),
+        ("{system} loses to {than} by {size}", "{system}[이/가] {than}보다 {size} 낮다"),
         ("last weights", "마지막 가중치"),
         ("best epoch", "최고 에폭"),
         ("{_} the best guess ({guess}): {2:+.1f} points", "최선의 추측({guess})보다 {_}: {2}점"),
@@ -32,6 +33,10 @@ BOOK = Phrasebook(
         ("2 better, 9 undecided", "우세 2, 판단 보류 9"),
         ("SWA (last weights), soup (best epoch)", "SWA(마지막 가중치), soup(최고 에폭)"),
         ("SWA beats last weights by 2.3 [1.0, 3.0].", "SWA가 마지막 가중치보다 2.3 [1.0, 3.0] 높다."),
+        ("SWA loses to last weights by 3.9 [2.5, 5.3]; SWA loses to soup by 3.0 [1.6, 4.3]; SWA loses to "
+         "LAWA by 1.9 [0.9, 2.8] (2 better)",
+         "SWA가 마지막 가중치보다 3.9 [2.5, 5.3] 낮다; SWA가 soup보다 3.0 [1.6, 4.3] 낮다; SWA가 LAWA보다 "
+         "1.9 [0.9, 2.8] 낮다(우세 2)"),
         ("last weights, best epoch; typed-punct 3", "마지막 가중치, 최고 에폭; typed-punct 3"),
         ("more than the best guess (best epoch): -2.4 [-9.5, +4.8] points",
          "최선의 추측(최고 에폭)보다 많다: -2.4 [-9.5, +4.8]점"),
