@@ -32,7 +32,7 @@ from helpers.sweeps.workers import cores_given
 MAX_REPORT_BYTES = 1_000_000
 EXECUTION = "helpers.batch.execution"
 INLINE = "module://matplotlib_inline.backend_inline"  # matplotlib reads it before a kernel would set it
-# What every notebook's process needs, and what those that train import in their course.
+# What every notebook's process needs, this package first (see there), and what those that train import later.
 PROCESS = (EXECUTION, "papermill.execute", "ipykernel.kernelapp")
 TRAINING = ("seaborn", "sklearn.linear_model", "sklearn.feature_extraction.text")
 
